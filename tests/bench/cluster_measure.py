@@ -13,6 +13,7 @@ import subprocess
 import time
 
 import cluster_constants
+import cluster_model
 import disk_bound
 from cluster_constants import GB, KIB, MIB
 
@@ -94,10 +95,6 @@ class watched_run:
         return self.times["stage-1"] - self.times["done-0"]
 
 
-def num_frames(num_bytes, tasks):
-    return tasks * min(tasks - 1, num_bytes / tasks / cluster_constants.TABLE["frame_bytes"].value)
-
-
 def least_memory(flowrun, place, source, num_bytes):
     """The memory with which a sort of the file needs no scratch, by bytes of it: between 1 and 4 times, to a 16th."""
     low, high = 16, 64
@@ -134,22 +131,19 @@ def fitted(runs):
 
     keys = list(runs)
     gbs = {key: key[0] / GB for key in keys}
-    index = cluster_constants.TABLE["sample_bytes"].value / cluster_constants.TABLE["sample_every"].value
+    c = cluster_constants.constants()
     run, start = scaled([[gbs[k], k[1]] for k in keys], [middle(lambda r: r.cpu[0], k) for k in keys])
-    merge, reads, indices = scaled([[gbs[k], k[1] ** 2, k[1] * gbs[k] * index] for k in keys],
-                                   [middle(lambda r: r.cpu[1], k) - k[1] * start for k in keys])
-    samples = {k: k[0] / cluster_constants.TABLE["sample_every"].value for k in keys}
+    merge, reads = scaled([[gbs[k], k[1] ** 2] for k in keys],
+                          [middle(lambda r: r.cpu[1], k) - k[1] * start for k in keys])
+    samples = {k: cluster_model.samples_of_driver(c, *k) for k in keys}
     # Where ranges are shorter than frames, the driver reads runs from end to end.
     apart = [k for k in keys if k[0] / k[1] ** 2 > 2 * cluster_constants.TABLE["frame_bytes"].value]
-    sample, frame = scaled([[samples[k] * math.log2(samples[k]), num_frames(*k)] for k in apart],
+    frames = {k: cluster_model.frames_of_cuts(c, *k, k[1]) for k in keys}
+    sample, frame = scaled([[samples[k] * math.log2(samples[k]), frames[k]] for k in apart],
                            [middle(lambda r: r.cut, k) for k in apart])
     _, wall_start = scaled([[gbs[k], k[1]] for k in keys], [middle(lambda r: r.wall[0], k) for k in keys])
-    few = min(k[1] for k in keys)
-    small, large = sorted(k for k in keys if k[1] == few)[:: len({k[0] for k in keys}) - 1]
-    memory = (middle(lambda r: r.memory, large) - middle(lambda r: r.memory, small)) / (samples[large] - samples[small])
-    return {"run_seconds": run, "merge_seconds": merge, "read_seconds": reads, "index_seconds": indices,
-            "start_seconds": max(start, wall_start * WIDTH), "sample_seconds": sample, "frame_seconds": frame,
-            "sample_memory": memory}
+    return {"run_seconds": run, "merge_seconds": merge, "read_seconds": reads,
+            "start_seconds": max(start, wall_start * WIDTH), "sample_seconds": sample, "frame_seconds": frame}
 
 
 def measure_whole(flowrun, place, num_bytes, rounds):

@@ -28,7 +28,7 @@ class shape:
     tasks: int           # of each stage
     per_node: int        # of them at once on a node, whose cores and memory they share
     levels: int = 1      # 2: ranges are merged twice, first coarse ones of a part of the runs
-    whole: bool = True   # every merging task and the driver read all of each index, as they do today
+    by_driver: bool = True  # it finds the row of each cut in each run, as it does today; else tasks find their own
 
     def waves(self, nodes):
         return math.ceil(self.tasks / (nodes * self.per_node))
@@ -100,7 +100,35 @@ class prediction:
 
 
 def index_bytes(c, num_bytes):
-    return num_bytes * c.sample_bytes / c.sample_every
+    """Of all runs together, with an entry for each frame."""
+    return num_bytes * c.index_entry / c.frame_bytes
+
+
+def samples_of_run(c, piece):
+    return min(piece / c.sample_every, c.samples_of_file)
+
+
+def samples_of_driver(c, num_bytes, tasks):
+    return min(tasks * samples_of_run(c, num_bytes / tasks), c.samples_of_driver)
+
+
+def probes(c, num_bytes, tasks):
+    """Frames whose first rows are looked at, to find the one between two samples in which a row lies."""
+    frames, samples = num_bytes / c.frame_bytes, samples_of_driver(c, num_bytes, tasks)
+    return math.log2(max(1, frames / max(1, samples)))
+
+
+def frames_of_cuts(c, num_bytes, tasks, fan_in):
+    """That the driver reads: for each cut in each run. Where ranges are shorter than frames, it keeps the last one."""
+    cuts = tasks * min(fan_in - 1, num_bytes / tasks / c.frame_bytes)
+    return cuts * (1 + probes(c, num_bytes, tasks))
+
+
+def driver_memory(c, num_bytes, tasks):
+    """Samples, indices, and the last frame of each run."""
+    indices = index_bytes(c, num_bytes) * 32 / 24
+    return (samples_of_driver(c, num_bytes, tasks) * c.sample_memory + indices
+            + tasks * min(c.frame_bytes, num_bytes / tasks))
 
 
 def spilled_share(c, num_bytes, tasks, task_memory):
@@ -109,29 +137,43 @@ def spilled_share(c, num_bytes, tasks, task_memory):
     return 0 if piece * c.sort_memory <= task_memory else max(0, 1 - task_memory / (2 * piece))
 
 
+def written_run(c, num_bytes, tasks):
+    return num_bytes + index_bytes(c, num_bytes) + tasks * samples_of_run(c, num_bytes / tasks) * c.sample_bytes
+
+
 def run_load(c, num_bytes, how, spilled):
     return load(cpu=num_bytes / GB * c.run_seconds, cores=min(c.cores, how.per_node * c.task_threads), read=num_bytes,
-                written=num_bytes + index_bytes(c, num_bytes), scratch=spilled * num_bytes)
+                written=written_run(c, num_bytes, how.tasks), scratch=spilled * num_bytes)
+
+
+def cuts_bytes(c, how):
+    """Of a stage's file: a row's number for each cut and run, or a row for each cut."""
+    return how.tasks * (how.fan_in() * c.bound_bytes if how.by_driver else c.sample_bytes)
 
 
 def merge_load(c, num_bytes, how, is_last=True):
     """A task merges in one thread, so that as many cores work as there are tasks."""
     num_ranges = how.tasks * how.fan_in()
     index = index_bytes(c, num_bytes)
-    all_indices = index * (how.fan_in() if how.whole else 1)  # T tasks read fan-in of the T runs' indices
+    all_indices = index * how.fan_in()  # T tasks read fan-in of the T runs' indices
     frames = min(num_ranges * c.frame_bytes, num_bytes * (how.fan_in() - 1))  # a range begins and ends within one
-    bounds = how.tasks * how.tasks * how.fan_in() * c.bound_bytes  # each task reads all cuts
-    return load(cpu=num_bytes / GB * c.merge_seconds + num_ranges * c.read_seconds + all_indices / GB * c.index_seconds,
-                cores=min(c.cores, how.per_node), read=num_bytes + max(0, frames),
-                written=num_bytes + (0 if is_last else index), unstored=all_indices + bounds, ranges=num_ranges)
+    bounds = how.tasks * cuts_bytes(c, how)  # each task reads all cuts
+    # Tasks that find their own rows look for both ends of each range.
+    probed = 0 if how.by_driver else 2 * num_ranges * probes(c, num_bytes, how.tasks)
+    return load(cpu=num_bytes / GB * c.merge_seconds + num_ranges * c.read_seconds + probed * c.frame_seconds,
+                cores=min(c.cores, how.per_node), read=num_bytes + max(0, frames) + probed * c.frame_bytes,
+                written=num_bytes if is_last else written_run(c, num_bytes, how.tasks), unstored=all_indices + bounds,
+                ranges=num_ranges + probed)
 
 
 def cut_seconds(c, num_bytes, how, nodes):
     """The driver reads samples, sorts them, and looks into a frame of each run for each cut."""
-    num_samples = num_bytes / (c.sample_every if how.whole else c.least_range)
-    out = num_samples * (math.log2(max(2, num_samples)) * c.sample_seconds + c.sample_bytes / c.network)
-    if how.whole:
-        num_frames = how.tasks * min(how.fan_in() - 1, num_bytes / how.tasks / c.frame_bytes)
+    num_samples = samples_of_driver(c, num_bytes, how.tasks)
+    out = num_samples * math.log2(max(2, num_samples)) * c.sample_seconds
+    of_files = how.tasks * samples_of_run(c, num_bytes / how.tasks) * c.sample_bytes
+    out += (of_files + index_bytes(c, num_bytes)) / c.network
+    if how.by_driver:
+        num_frames = frames_of_cuts(c, num_bytes, how.tasks, how.fan_in())
         out += num_frames * (c.frame_seconds + c.latency + c.frame_bytes / c.network)
     return out
 
@@ -153,33 +195,33 @@ def predict(c, num_bytes, nodes, how):
         out.cuts += cut_seconds(c, num_bytes, how, nodes)
         out.merges += stage(merge_load(c, num_bytes, how, level == how.levels - 1))
     out.end = (1 + how.levels) * how.tasks * c.commit_seconds
-    out.driver_memory = num_bytes / (c.sample_every if how.whole else c.least_range) * c.sample_memory
+    out.driver_memory = driver_memory(c, num_bytes, how.tasks)
     out.least_memory = how.fan_in() * c.run_memory
     # Input, runs and output; nobody removes the input, and runs stay until the last task has read them.
     out.room = (3 + out.spilled) * num_bytes / nodes
     if out.driver_memory > c.driver_memory:
-        out.limits.append("samples")
+        out.limits.append("driver")
     if out.least_memory > out.task_memory:
         out.limits.append("buffers")
-    if how.tasks * how.fan_in() * c.bound_bytes > MOST_MESSAGE:
+    if cuts_bytes(c, how) > MOST_MESSAGE:
         out.limits.append("cuts")
     if c.outside_read == 0 and not c.is_remote and out.room > c.disk_room:
         out.limits.append("room")
     return out
 
 
-def shapes(c, nodes, levels=(1,), whole=True):
+def shapes(c, nodes, levels=(1,), by_driver=True):
     """What may be tried: some tasks on a node at once, some times after each other."""
     counts = [n for n in (1, 2, 4, 8, 16, 32, 64) if n <= c.cores]
     for per_node in counts:
         for waves in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256):
             for level in levels:
-                yield shape(nodes * per_node * waves, per_node, level, whole)
+                yield shape(nodes * per_node * waves, per_node, level, by_driver)
 
 
-def best(c, num_bytes, nodes, levels=(1,), whole=True):
+def best(c, num_bytes, nodes, levels=(1,), by_driver=True):
     """The fastest of those that a merging task's memory allows."""
-    all_ = [predict(c, num_bytes, nodes, how) for how in shapes(c, nodes, levels, whole)]
+    all_ = [predict(c, num_bytes, nodes, how) for how in shapes(c, nodes, levels, by_driver)]
     return min(all_, key=lambda p: (bool(set(p.limits) & {"buffers", "cuts"}), p.seconds))
 
 
@@ -205,16 +247,16 @@ def crossing(c, num_bytes, nodes, per_node):
     return None
 
 
-def sensitivity(c, num_bytes, nodes, whole):
+def sensitivity(c, num_bytes, nodes, by_driver):
     """[(name, with half of it, with twice of it)]: how many times as long it takes; the shape is chosen anew."""
-    base = best(c, num_bytes, nodes, whole=whole).seconds
+    base = best(c, num_bytes, nodes, by_driver=by_driver).seconds
     out = []
     for name in cluster_constants.TABLE:
         value = getattr(c, name)
         if value == 0 or name in ("straggle", "memory_share", "is_remote", "price", "disk_room"):
             continue  # shares and factors, and what changes no time
         others = [cluster_constants.constants(**vars(c) | {name: value * factor}) for factor in (0.5, 2)]
-        changed = [best(other, num_bytes, nodes, whole=whole).seconds for other in others]
+        changed = [best(other, num_bytes, nodes, by_driver=by_driver).seconds for other in others]
         out.append((name, changed[0] / base, changed[1] / base))
     return sorted(out, key=lambda row: -max(abs(math.log(row[1])), abs(math.log(row[2]))))
 

@@ -17,11 +17,13 @@ from cluster_constants import GB, GIB, MIB, TB, constants  # noqa: E402
 
 # Of what doesn't grow with the data.
 ONLY_BYTES = {"start_seconds": 0, "read_seconds": 0, "seek_seconds": 0, "bound_bytes": 0, "frame_bytes": 1e-6,
+              "index_entry": 0, "sample_bytes": 0, "sample_every": 1e-6, "samples_of_file": 1e30,
+              "samples_of_driver": 1e30,
               "session_seconds": 0, "commit_seconds": 0, "memory": 1e18}
-DISKS_BIND = {"network": 1e15, "run_seconds": 1e-6, "merge_seconds": 1e-6, "index_seconds": 0, "read_seconds": 0,
+DISKS_BIND = {"network": 1e15, "run_seconds": 1e-6, "merge_seconds": 1e-6, "read_seconds": 0,
               "memory": 1e18, "start_seconds": 0}
-SHAPES = [model.shape(tasks, per_node, levels, whole) for tasks, per_node in ((512, 1), (4096, 8), (8192, 16))
-          for levels in (1, 2) for whole in (True, False)]
+SHAPES = [model.shape(tasks, per_node, levels, by_driver) for tasks, per_node in ((512, 1), (4096, 8), (8192, 16))
+          for levels in (1, 2) for by_driver in (True, False)]
 
 
 class invariants(unittest.TestCase):
@@ -36,7 +38,6 @@ class invariants(unittest.TestCase):
                         self.assertAlmostEqual(twice.runs / once.runs, 2)
                         self.assertAlmostEqual(twice.merges / once.merges, 2)
                         self.assertAlmostEqual(twice.range_bytes / once.range_bytes, 2)
-                        self.assertAlmostEqual(twice.driver_memory / once.driver_memory, 2)
 
     def test_what_is_spilled_grows_with_the_data(self):
         c = constants()
@@ -55,7 +56,7 @@ class invariants(unittest.TestCase):
                 for few, many in zip(found, found[1:]):
                     self.assertLessEqual(many.runs, few.runs)
                     self.assertLessEqual(many.merges, few.merges)
-        best = [model.best(c, 10 * TB, nodes, whole=False).seconds for nodes in cluster_page.NODES]
+        best = [model.best(c, 10 * TB, nodes, by_driver=False).seconds for nodes in cluster_page.NODES]
         self.assertEqual(best, sorted(best, reverse=True))
 
     def test_a_last_wave_takes_as_long_as_a_full_one(self):
@@ -84,9 +85,11 @@ class invariants(unittest.TestCase):
 
     def test_a_faster_machine_is_never_slower(self):
         for nodes in (8, 512):
-            for whole in (True, False):
-                for name, half, twice in model.sensitivity(constants(), 10 * TB, nodes, whole):
-                    with self.subTest(name=name, nodes=nodes, whole=whole):
+            for by_driver in (True, False):
+                for name, half, twice in model.sensitivity(constants(), 10 * TB, nodes, by_driver):
+                    if name in ("samples_of_file", "samples_of_driver", "sample_every", "frame_bytes"):
+                        continue  # a layout, no machine: more samples are more to read, and less to probe
+                    with self.subTest(name=name, nodes=nodes, by_driver=by_driver):
                         self.assertLessEqual(min(half, twice), 1 + 1e-9)
                         self.assertGreaterEqual(max(half, twice), 1 - 1e-9)
 
@@ -95,7 +98,7 @@ class by_hand(unittest.TestCase):
     def test_a_stage(self):
         # 8 TB on 8 nodes, from and to their disks: 1 TB for each to read at 2 GB/s and to write at 1 GB/s, no samples.
         c = constants(disk_read=2 * GB, disk_write=1 * GB, network=10 * GB, run_seconds=1, cores=10, task_threads=10,
-                      sample_bytes=0, memory=1e18, start_seconds=2, straggle=1)
+                      sample_bytes=0, index_entry=0, memory=1e18, start_seconds=2, straggle=1)
         took = model.run_load(c, 8 * TB, model.shape(16, 1), 0).seconds(c, 8)
         self.assertAlmostEqual(took["disks"], 500 + 1000)
         self.assertAlmostEqual(took["processors"], 100)
@@ -104,14 +107,28 @@ class by_hand(unittest.TestCase):
         self.assertAlmostEqual(model.predict(c, 8 * TB, 8, model.shape(16, 1)).runs, 1500 + 2 * 2)
         self.assertAlmostEqual(model.run_load(c, 8 * TB, model.shape(16, 1), 0.5).seconds(c, 8)["disks"], 2250)
 
-    def test_indices_in_whole(self):
-        # 1.024 TB, 100 bytes of 4,096 are 25 GB of indices; 100 tasks read 100 times that.
-        c = constants(sample_bytes=100, sample_every=4096, bound_bytes=0, frame_bytes=0)
-        whole, part = (model.merge_load(c, 1.024 * TB, model.shape(100, 1, 1, w)) for w in (True, False))
-        self.assertAlmostEqual(whole.unstored / GB, 2500)
-        self.assertAlmostEqual(part.unstored / GB, 25)
+    def test_indices(self):
+        # 1 TB in frames of 240,000 bytes: 24 bytes of each are 100 MB of indices; 100 tasks read 100 times that.
+        c = constants(index_entry=24, frame_bytes=240e3, bound_bytes=0)
+        self.assertAlmostEqual(model.merge_load(c, TB, model.shape(100, 1)).unstored / GB, 10)
         # Of two levels, a task reads ten runs' indices.
-        self.assertAlmostEqual(model.merge_load(c, 1.024 * TB, model.shape(100, 1, 2, True)).unstored / GB, 250)
+        self.assertAlmostEqual(model.merge_load(c, TB, model.shape(100, 1, 2)).unstored / GB, 1)
+
+    def test_samples_and_probes(self):
+        # 16 runs of 2^34 bytes: 2^20 frames in all, 2^17 samples, 8 frames between two of them.
+        c = constants(frame_bytes=2**18, samples_of_file=2**13, samples_of_driver=2**22, sample_every=2**12)
+        self.assertEqual(model.samples_of_driver(c, 2**38, 16), 2**17)
+        self.assertEqual(model.frames_of_cuts(c, 2**38, 16, 16), 16 * 15 * (1 + 3))
+        # 2^12 runs have 2^25 samples, of which the driver keeps 2^22; it isn't more with more data.
+        self.assertEqual(model.samples_of_driver(c, 2**42, 2**12), 2**22)
+        self.assertEqual(model.samples_of_driver(c, 2**46, 2**12), 2**22)
+        # Short runs have one sample for each 4 KiB, and nothing is probed.
+        self.assertEqual(model.samples_of_driver(c, 2**28, 16), 2**16)
+        self.assertEqual(model.probes(c, 2**28, 16), 0)
+        # Tasks that find their own rows look for both ends of 256 ranges.
+        tasks, driver = (model.merge_load(c, 2**38, model.shape(16, 1, 1, d)) for d in (False, True))
+        self.assertEqual(tasks.ranges - driver.ranges, 2 * 256 * 3)
+        self.assertEqual(tasks.read - driver.read, 2 * 256 * 3 * 2**18)
 
     def test_ranges_and_frames(self):
         # 16 tasks, 256 reads of 4 GB / 256; each reads a frame more, which is as long as 1 MB here.
@@ -148,12 +165,13 @@ class by_hand(unittest.TestCase):
     def test_the_driver(self):
         # 4 GB are 2^20 samples, of 20 doublings, and 16 tasks look into a frame of 16 runs for 15 cuts.
         c = constants(sample_every=4e9 / 2**20, sample_seconds=1e-6, sample_bytes=0, frame_seconds=1e-3, latency=1e-3,
-                      network=1e18, sample_memory=200, driver_memory=100 * 2**20)
+                      network=1e18, sample_memory=200, driver_memory=100 * 2**20,
+                      samples_of_file=1e9, samples_of_driver=1e9, index_entry=0)
         took = model.cut_seconds(c, 4e9, model.shape(16, 1), 4)
         self.assertAlmostEqual(took, 20 * 2**20 * 1e-6 + 16 * 15 * 2e-3)
         p = model.predict(c, 4e9, 4, model.shape(16, 4))
-        self.assertAlmostEqual(p.driver_memory, 200 * 2**20)
-        self.assertEqual(p.limits, ["samples"])
+        self.assertAlmostEqual(p.driver_memory, 200 * 2**20 + 16 * c.frame_bytes)
+        self.assertEqual(p.limits, ["driver"])
 
     def test_costs(self):
         hour = model.prediction(model.shape(1, 1), start=600, runs=1200, cuts=300, merges=900, end=600)
@@ -192,15 +210,14 @@ class fitting(unittest.TestCase):
         runs = {}
         for size in (GB / 4, GB):
             for tasks in cluster_measure.TASKS:
-                samples = size / c.sample_every
+                samples = model.samples_of_driver(c, size, tasks)
                 cpu = (size / GB * c.run_seconds + tasks * c.start_seconds,
-                       size / GB * c.merge_seconds + tasks**2 * c.read_seconds + tasks * c.start_seconds
-                       + tasks * model.index_bytes(c, size) / GB * c.index_seconds)
+                       size / GB * c.merge_seconds + tasks**2 * c.read_seconds + tasks * c.start_seconds)
                 cut = (samples * math.log2(samples) * c.sample_seconds
-                       + cluster_measure.num_frames(size, tasks) * c.frame_seconds)
+                       + model.frames_of_cuts(c, size, tasks, tasks) * c.frame_seconds)
                 runs[size, tasks] = [types.SimpleNamespace(
                     cpu=cpu, wall=[x / cluster_measure.WIDTH for x in cpu], cut=cut,
-                    memory=20 * MIB + samples * c.sample_memory)]
+                    memory=0)]
         for name, value in cluster_measure.fitted(runs).items():
             with self.subTest(name=name):
                 self.assertAlmostEqual(value / cluster_constants.TABLE[name].value, 1, places=4)

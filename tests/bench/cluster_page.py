@@ -35,11 +35,11 @@ def table(heads, rows):
     return "\n".join(lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows])
 
 
-def times(c, whole):
+def times(c, by_driver):
     rows = []
     for tb in SIZES:
         for nodes in NODES:
-            p = model.best(c, tb * TB, nodes, whole=whole)
+            p = model.best(c, tb * TB, nodes, by_driver=by_driver)
             rows.append([f"{tb} TB", nodes, shape(p.shape), seconds(p.runs), seconds(p.cuts), seconds(p.merges),
                          f"**{seconds(p.seconds)}**", f"{p.cost(c, nodes):,.0f} $",
                          f"{tb * TB / p.seconds / nodes / 1e6:,.0f}", ", ".join(p.busiest), num_bytes(p.range_bytes),
@@ -52,13 +52,12 @@ def memory(c):
     rows = []
     for tb in SIZES:
         for nodes in (8, 64, 512):
-            p = model.best(c, tb * TB, nodes, whole=False)
+            p = model.best(c, tb * TB, nodes)
             rows.append([f"{tb} TB", nodes, num_bytes(tb * TB / p.shape.tasks), num_bytes(p.task_memory),
                          num_bytes(p.least_memory), num_bytes(p.room),
-                         num_bytes(tb * TB / c.sample_every * c.sample_memory),
-                         num_bytes(tb * TB / c.least_range * c.sample_memory)])
+                         num_bytes(p.driver_memory)])
     return table(["input", "nodes", "a task's piece", "memory of a task", "of it, for runs' buffers", "disk of a node",
-                  "driver: samples", "with one for each MiB"], rows)
+                  "memory of the driver"], rows)
 
 
 def beside_published():
@@ -66,11 +65,11 @@ def beside_published():
     for p in PUBLISHED:
         c = cluster_constants.constants(**p.hardware)
         own = p.own_seconds(c)
-        today, less = (model.best(c, p.num_bytes, p.nodes, whole=whole) for whole in (True, False))
+        today, less = (model.best(c, p.num_bytes, p.nodes, by_driver=by_driver) for by_driver in (True, False))
         rows.append([p.name, f"{num_bytes(p.num_bytes)}, {p.nodes} nodes", seconds(p.seconds), seconds(own),
                      f"{own / p.seconds:.2f}", seconds(less.seconds), f"{less.seconds / p.seconds:.1f}",
                      seconds(today.seconds), ", ".join(today.limits)])
-    return table(["", "", "published", "its own way, by the model", "ratio", "Flowrun, indices in part", "ratio",
+    return table(["", "", "published", "its own way, by the model", "ratio", "Flowrun, rows by tasks", "ratio",
                   "Flowrun as it is", "beyond"], rows)
 
 
@@ -79,13 +78,13 @@ def by_tasks(c):
     rows = []
     for per_node, waves in ((1, 1), (4, 1), (16, 1), (16, 2), (16, 4), (16, 8), (16, 16), (16, 32)):
         how = model.shape(nodes * per_node * waves, per_node)
-        whole, part, two = (model.predict(c, tb * TB, nodes, model.dataclasses.replace(how, whole=w, levels=n))
+        driver, part, two = (model.predict(c, tb * TB, nodes, model.dataclasses.replace(how, by_driver=w, levels=n))
                             for w, n in ((True, 1), (False, 1), (False, 2)))
         rows.append([f"{how.tasks:,}", per_node, num_bytes(tb * TB / how.tasks), f"{part.spilled:.0%}",
-                     num_bytes(part.range_bytes), num_bytes(part.least_memory), seconds(whole.seconds),
+                     num_bytes(part.range_bytes), num_bytes(part.least_memory), seconds(driver.seconds),
                      seconds(part.seconds), num_bytes(two.range_bytes), seconds(two.seconds), ", ".join(part.limits)])
     return table(["tasks", "of a node at once", "piece", "spilled", "range", "buffers of a task", "as it is",
-                  "indices in part", "range, two levels", "two levels", "beyond, one level"], rows)
+                  "rows by tasks", "range, two levels", "two levels", "beyond, one level"], rows)
 
 
 def thresholds(c):
@@ -102,17 +101,17 @@ def thresholds(c):
 
 
 def sensitivities(c):
-    """As it is; indices in part; and these with a network that doesn't bind. What changes most comes first."""
+    """As it is; rows by tasks; and these with a network that doesn't bind. What changes most comes first."""
     tb, nodes = REFERENCE
     fast = cluster_constants.constants(**vars(c) | {"network": FAST_NETWORK})
-    found = [{name: changed for name, *changed in model.sensitivity(of, tb * TB, nodes, whole)}
-             for of, whole in ((c, True), (c, False), (fast, False))]
+    found = [{name: changed for name, *changed in model.sensitivity(of, tb * TB, nodes, by_driver)}
+             for of, by_driver in ((c, True), (c, False), (fast, False))]
     cells = {name: [f"{value:.2f}" for each in found for value in each[name]]
              for name in cluster_constants.TABLE if name in found[0]}
     moves = {name: max(abs(math.log(float(value))) for value in cells[name]) for name in cells}
     names = sorted((name for name in cells if set(cells[name]) != {"1.00"}), key=lambda name: -moves[name])
     rest = [f"`{name}`" for name in cells if name not in names]
-    heads = ["constant", "as it is: half", "twice", "indices in part: half", "twice", "and a fast network: half",
+    heads = ["constant", "as it is: half", "twice", "rows by tasks: half", "twice", "and a fast network: half",
              "twice"]
     return table(heads, [[f"`{name}`", *cells[name]] for name in names]), ", ".join(rest)
 
@@ -143,8 +142,8 @@ def this_machine():
 
 def one(c, tb, nodes):
     out = []
-    for whole, name in ((True, "as it is"), (False, "indices in part")):
-        p = model.best(c, tb * TB, nodes, whole=whole)
+    for by_driver, name in ((True, "as it is"), (False, "rows by tasks")):
+        p = model.best(c, tb * TB, nodes, by_driver=by_driver)
         out.append(f"{tb:g} TB on {nodes} nodes, {name}: {seconds(p.seconds)}, {p.cost(c, nodes):,.0f} $; "
                    f"{shape(p.shape)}; stage 1 {seconds(p.runs)}, cuts {seconds(p.cuts)}, stage 2 {seconds(p.merges)}; "
                    f"waits for {', '.join(p.busiest)}; ranges of {num_bytes(p.range_bytes)}"
@@ -170,9 +169,10 @@ def two_levels(c):
 def page():
     c = cluster_constants.constants()
     tb, nodes = REFERENCE
-    today, less = (model.best(c, tb * TB, nodes, whole=whole) for whole in (True, False))
-    small_today, small_less = (model.best(c, TB, nodes, whole=whole) for whole in (True, False))
-    hundred = model.best(c, 100 * TB, 512, whole=False)
+    today, less = (model.best(c, tb * TB, nodes, by_driver=by_driver) for by_driver in (True, False))
+    small_today, small_less = (model.best(c, TB, nodes, by_driver=by_driver) for by_driver in (True, False))
+    hundred = model.best(c, 100 * TB, 512, by_driver=False)
+    hundred_today = model.best(c, 100 * TB, 512)
     index_share = model.index_bytes(c, 1)
     one_level, in_memory = thresholds(c)
     here, longer = this_machine()
@@ -183,10 +183,10 @@ def page():
         tb=tb, nodes=nodes, today=seconds(today.seconds), less=seconds(less.seconds),
         cost=f"{less.cost(c, nodes):,.0f} $",
         small_today=seconds(small_today.seconds), small_less=seconds(small_less.seconds),
-        small_cuts=seconds(small_today.cuts), driver_memory=f"{c.driver_memory / GIB:.0f} GiB",
-        most_driver=num_bytes(c.driver_memory / c.sample_memory * c.sample_every),
-        driver_wants=num_bytes(today.driver_memory), index_share=f"{index_share:.1%}",
-        many_indices=f"{1 / index_share:.0f}",
+        small_cuts=seconds(small_today.cuts), cuts=seconds(today.cuts), today_tasks=f"{today.shape.tasks:,}",
+        driver_wants=num_bytes(today.driver_memory), index_share=f"{index_share:.4%}",
+        many_indices=f"{1 / index_share:,.0f}", hundred_today=seconds(hundred_today.seconds),
+        hundred_less=seconds(hundred.seconds), hundred_cuts=seconds(hundred_today.cuts),
         hundred_tasks=f"{hundred.shape.tasks:,}", hundred_range=num_bytes(hundred.range_bytes),
         all_cores=f"{8192:,}", range_of_all_cores=num_bytes(tb * TB / 8192**2),
         constants=constants_table(), this_machine=here, longer=longer, times_today=times(c, True),
