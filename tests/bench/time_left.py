@@ -191,6 +191,8 @@ def main():
     options = parser.parse_args()
     flowrun = options.flowrun.resolve()
     wanted = options.jobs or JOBS
+    if unknown := sorted(set(wanted) - set(JOBS)):
+        parser.error(f"no job {', '.join(unknown)}; there are {', '.join(JOBS)}")
     table = []
     with tempfile.TemporaryDirectory(prefix="flowrun-time-left-") as folder:
         place = pathlib.Path(folder)
