@@ -203,7 +203,7 @@ class run {
         for (const auto& [name, text] : p.texts) (*piece.mutable_texts())[name] = text;
       }
     } else if (st.divided && st.merges()) {
-      num_tasks = settings_.most_tasks;
+      num_tasks = settings_.job.most_tasks;
     }
     for (const stage_input& in : st.inputs) {
       const std::vector<std::string>& paths = streams_.at(stream_of(in)).paths;
@@ -332,6 +332,7 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
   }
   out.cut = find_stages(*graph, out.divides);
   out.graph = std::move(graph);
+  out.most_tasks = most_tasks;
   return out;
 }
 
@@ -340,17 +341,32 @@ exec::RunReport drive(const driver_settings& settings, scheduler& tasks, const d
   return run(settings, tasks, listener).carry_out(stop);
 }
 
+namespace {
+
+// Of each stage.
+std::vector<size_t> num_tasks_of(const divided_job& job) {
+  std::vector<size_t> out;
+  for (const stage& st : job.cut.all) {
+    size_t num_tasks = st.divided && st.merges() ? job.most_tasks : 1;
+    if (st.source >= 0) num_tasks = job.pieces[static_cast<size_t>(st.source)].size();
+    for (const stage_input& in : st.inputs)
+      if (in.how == reading::piece) num_tasks = out[static_cast<size_t>(job.cut.of_node[static_cast<size_t>(in.node)])];
+    out.push_back(num_tasks);
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string describe(const divided_job& job) {
   const plan::graph& g = *job.graph;
   const auto id = [&](int n) { return g.nodes[static_cast<size_t>(n)].id; };
-  std::string out = fmt::format("on a cluster: {} stage{}\n", job.cut.all.size(), job.cut.all.size() == 1 ? "" : "s");
+  std::string out = fmt::format("on a cluster: {}\n", counted(job.cut.all.size(), "stage"));
+  const std::vector<size_t> num_tasks = num_tasks_of(job);
   for (size_t s = 0; s < job.cut.all.size(); ++s) {
     const stage& st = job.cut.all[s];
-    std::string tasks = "one task";
-    if (st.source >= 0)
-      tasks = fmt::format("{} tasks, pieces of '{}'", job.pieces[static_cast<size_t>(st.source)].size(), id(st.source));
-    else if (st.divided)
-      tasks = "several tasks";
+    std::string tasks = num_tasks[s] == 1 ? "one task" : counted(num_tasks[s], "task");
+    if (st.source >= 0) tasks += fmt::format(", pieces of '{}'", id(st.source));
     out += fmt::format("  stage {}: {}\n", s + 1, tasks);
     for (const stage_input& in : st.inputs)
       out += fmt::format("    reads   {}\n", described_input(g, in, st.divided ? st.kept_together : 0));

@@ -24,6 +24,7 @@ struct divided_job {
       pieces;                 // by node; a single one of what isn't divided, none of what is no source
   std::vector<bool> divides;  // by node: find_stages()
   stages cut;
+  size_t most_tasks = 1;  // of a stage
 };
 // Into `most_tasks` tasks a stage at most. Throws error(bad_spec) for what can't be done by tasks: standard input and
 // output.
@@ -35,7 +36,6 @@ struct driver_settings {
   // Empty, or as another process has left it that drove the same job: what is done then isn't done again. Files that no
   // later stage reads are removed as the job goes on.
   shared_directory directory;
-  size_t most_tasks = 1;
   bool keeps = false;  // what is finished stays when the job fails
 };
 

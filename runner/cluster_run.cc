@@ -141,7 +141,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
       where.local_width > 0 ? cluster::local_pool(where.local_width, program, directory->path(), options)
                             : cluster::tasks_on_spark(where.spark, program, directory->path(), options);
   const cluster::driver_settings settings{cluster::divide(loaded.graph, most_tasks, file_bytes),
-                                          cluster::shared_directory(directory->path()), most_tasks, arguments.resume};
+                                          cluster::shared_directory(directory->path()), arguments.resume};
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   exec::job_progress last;
   std::string told;
@@ -191,8 +191,8 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
   return 0;
 }
 
-std::string describe_stages(const loaded_job& loaded, const std::string& where) {
-  return cluster::describe(cluster::divide(loaded.graph, most_tasks_of(cluster::place_of(where), 0), file_bytes));
+std::string describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
+  return cluster::describe(cluster::divide(loaded.graph, most_tasks_of(cluster::place_of(where), tasks), file_bytes));
 }
 
 }  // namespace flowrun::runner

@@ -12,6 +12,6 @@ void check_cluster_options(const run_arguments& arguments);
 // Takes all of `arguments` but the job. Returns the exit code, or throws what ended a task.
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, terminal& screen);
 // The stages, for flowrun plan.
-std::string describe_stages(const loaded_job& loaded, const std::string& where);
+std::string describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks);
 
 }  // namespace flowrun::runner

@@ -151,6 +151,7 @@ class parser {
     sub.word("-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).").one_of(names_of(plan_formats()));
     sub.flag("--resume", out_.plan.resume, "Also says what a run with --resume would go on with.");
     sub.word("--cluster", out_.plan.cluster, "WHERE", "Also says in which stages and tasks a run there would go.");
+    sub.word("--tasks", tasks_, "N", "With --cluster: as for run.");
     job_.declare(sub);
     resources_.declare(sub);
   }
@@ -284,8 +285,8 @@ class parser {
   }
 
   void add_worker() {
-    declared_command& sub = add(command::worker, "worker", "Runs a task of a job on a cluster, for its driver.",
-                                worker_examples);
+    declared_command& sub =
+        add(command::worker, "worker", "Runs a task of a job on a cluster, for its driver.", worker_examples);
     sub.argument("DIR", out_.worker.directory, "The directory that the driver and its workers share.");
     sub.argument("STAGE", worker_stage_, "The number of the stage, from 0.");
     sub.argument("TASK", worker_task_, "The number of the task, from 0.");
@@ -296,8 +297,7 @@ class parser {
   void finish_worker() {
     out_.worker.run = values_of(run_);
     out_.worker.run.resources = values_of(resources_);
-    if (worker_task_.empty())
-      throw error(error_kind::usage, "worker needs a DIR, a STAGE and a TASK", hint_for_help());
+    if (worker_task_.empty()) throw error(error_kind::usage, "worker needs a DIR, a STAGE and a TASK", hint_for_help());
     out_.worker.stage = number_of("STAGE", worker_stage_);
     out_.worker.task = number_of("TASK", worker_task_);
   }
@@ -415,6 +415,7 @@ class parser {
     out_.plan.job = values_of(job_, file_);
     out_.plan.resources = values_of(resources_);
     out_.plan.format = choice_of("--format", format_, plan_formats());
+    out_.plan.tasks = tasks_of(tasks_, out_.plan.cluster);
   }
 
   void finish_graph() {
@@ -500,6 +501,7 @@ class parser {
   bool no_files_ = false;
   std::string color_ = "auto";
   std::string format_ = "text";
+  std::string tasks_;
   std::string file_;
   words files_;
   std::string pattern_;

@@ -24,7 +24,7 @@ struct job_arguments {
   std::string file;
   std::map<std::string, std::string> parameters;
   std::vector<std::pair<std::string, std::string>> overrides;
-  bool look_at_files = false;  // before the run, at all of them
+  bool look_at_files = false;   // before the run, at all of them
   bool writes_folders = false;  // on a cluster
 };
 
@@ -90,6 +90,7 @@ struct plan_arguments {
   std::string format = "text";
   bool resume = false;  // also what --resume would go on with
   std::string cluster;  // also the stages of a run there; empty: none
+  size_t tasks = 0;     // as run_arguments has it
 };
 
 // A task of a job on a cluster.

@@ -28,7 +28,7 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
   if (arguments.resume && arguments.format == "text")
     text += screen.mask().masked(describe_resume(loaded, arguments.job));
   if (!arguments.cluster.empty() && arguments.format == "text")
-    text += "\n" + screen.mask().masked(describe_stages(loaded, arguments.cluster));
+    text += "\n" + screen.mask().masked(describe_stages(loaded, arguments.cluster, arguments.tasks));
   arguments.format == "text" ? print_lines(text) : print(text);
   return 0;
 }

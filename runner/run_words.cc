@@ -69,6 +69,14 @@ std::string name_of(io::backend_kind backend) {
   return {};
 }
 
+size_t tasks_of(const std::string& given, const std::string& cluster) {
+  if (given.empty()) return 0;
+  const size_t out = number_of("--tasks", given);
+  if (out < 1 || out > 10000) throw error(error_kind::usage, "--tasks is " + given, "a whole number from 1 to 10,000");
+  if (cluster.empty()) throw error(error_kind::usage, "--tasks is for jobs on a cluster", "add --cluster local:N");
+  return out;
+}
+
 run_arguments values_of(const run_words& given) {
   run_arguments out = given.plain;
   if (out.metrics_file == "-")
@@ -76,13 +84,7 @@ run_arguments values_of(const run_words& given) {
                 "give a file in the directory that node_exporter reads (--collector.textfile.directory)");
   out.page_anywhere = out.page_listen == default_page_address;
   if (!out.page_listen.empty()) page_addresses(out.page_listen);
-  if (!given.tasks.empty()) {
-    out.tasks = number_of("--tasks", given.tasks);
-    if (out.tasks < 1 || out.tasks > 10000)
-      throw error(error_kind::usage, "--tasks is " + given.tasks, "a whole number from 1 to 10,000");
-    if (out.cluster.empty())
-      throw error(error_kind::usage, "--tasks is for jobs on a cluster", "add --cluster local:N");
-  }
+  out.tasks = tasks_of(given.tasks, out.cluster);
   out.progress = choice_of("--progress", given.progress, progress_modes());
   out.backend = choice_of("--backend", given.backend, backends());
   out.engine.direct = !given.no_direct;

@@ -1,6 +1,7 @@
 // The options of `flowrun run` that no other command has: the words of the command line, and what they mean.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 #include "runner/declared_command.h"
@@ -23,6 +24,9 @@ struct run_words {
 
 // As --backend has it.
 std::string name_of(io::backend_kind backend);
+
+// What --tasks says; 0 where it isn't there. Throws error(usage).
+size_t tasks_of(const std::string& given, const std::string& cluster);
 
 // All but the job and the resources. Throws error(usage).
 run_arguments values_of(const run_words& given);

@@ -229,7 +229,7 @@ TEST(stages, a_plan_for_people) {
   stage 1: 3 tasks, pieces of 'a'
     runs    a
     sorts   runs of 's'
-  stage 2: several tasks
+  stage 2: 3 tasks
     reads   a range of k of 's'
     runs    s, g
     reduces rows for 'c'

@@ -168,6 +168,21 @@ class cluster_test(process_test):
         # The heads of all tasks: rows are drawn, sorted into a run, merged with other runs; then two partial results.
         self.assertEqual((end["status"], end["ratio"], end["rows"]), ("succeeded", 1.0, 18_000_002))
 
+    def test_a_plan_has_as_many_tasks_as_the_run(self):
+        plan = self.flowrun("plan", "job.yaml", "--cluster", "local:2", "--tasks", "5")
+        self.assertEqual(plan.returncode, 0, plan.stderr)
+        self.assertIn("  stage 1: 5 tasks, pieces of 'drawn'\n", plan.stdout)
+        self.assertIn("  stage 2: 5 tasks\n", plan.stdout)
+        self.assertIn("  stage 3: one task\n", plan.stdout)
+        done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "--tasks", "5", "--report", "r.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([stage["tasks"] for stage in json.loads((self.dir / "r.json").read_text())["stages"]], [5, 5, 1])
+        for words, problem in ((["--tasks", "5"], "--tasks is for jobs on a cluster"),
+                               (["--cluster", "local:2", "--tasks", "0"], "--tasks is 0")):  # fmt: skip
+            done = self.flowrun("plan", "job.yaml", *words)
+            self.assertEqual(done.returncode, 64)
+            self.assertIn(problem, done.stderr)
+
     def test_the_report_has_stages(self):
         done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "--report", "r.json")
         self.assertEqual(done.returncode, 0, done.stderr)
