@@ -169,17 +169,10 @@ void graph_runner::run_phase(size_t x, bool here) {
   if (job_.manifest() != nullptr) release_what_was_read(graph_, plan_, x, *job_.manifest());
 }
 
-// The body as the checker made it: all copies of it that run share this one.
-std::shared_ptr<const plan::graph> graph_runner::checked_body(const plan::node& n, size_t body) const {
-  std::shared_ptr<const plan::graph> checked = n.bodies.empty() ? n.recursion.lock() : n.bodies.at(body);
-  FLOWRUN_CHECK(checked != nullptr);
-  return checked;
-}
-
 body_runner& graph_runner::body_of(int node, size_t body, const plan::machine& resources, const vector_memory& result) {
   std::unique_ptr<body_runner>& runner = bodies_[{node, body}];
   if (runner == nullptr) {
-    runner = std::make_unique<body_runner>(checked_body(graph_.nodes[static_cast<size_t>(node)], body), resources,
+    runner = std::make_unique<body_runner>(plan::body_of(graph_.nodes[static_cast<size_t>(node)], body), resources,
                                            result, host_);
   }
   return *runner;
@@ -207,7 +200,7 @@ void graph_runner::run_control(int node) {
   context.outputs.resize(n.outputs.size());
   context.known_scalars = builder_.scalars_of(index);
   context.body_bytes = memory.body_bytes;
-  context.calls = &host_.calls_of(*checked_body(n, 0));
+  context.calls = &host_.calls_of(*plan::body_of(n, 0));
   context.result_memory = result;
   context.run = [&](size_t body, stream_table& streams, const std::vector<uint64_t>& scalars) {
     body_of(node, body, resources, plan::carries(n) ? carried : result).run(streams, scalars);
