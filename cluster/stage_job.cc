@@ -139,6 +139,9 @@ class writer {
       for (specs::Input& in : *copy.mutable_inputs()) in.set_port(in.from_node());
     }
     name_scalars(copy);
+    // What comes from exchange files would have to be stored anew before any of it could be skipped.
+    for (size_t i = 0; i < x.inputs.size(); ++i)
+      if (x.inputs[i].stored && !takes_all_rows(x, i)) remove_parameter(copy, "skip");
     for (int i = 0; i < copy.inputs_size(); ++i) connect(*copy.mutable_inputs(i), takes_all(x, i));
     for (specs::Input& in : *copy.mutable_scalars()) connect(in, true);
     if (stage_.source == n && task_.piece != nullptr) narrow(copy, *task_.piece);
@@ -147,8 +150,8 @@ class writer {
 
   // Of an input as the user has written it: whether the node has to have all of its rows.
   static bool takes_all(const plan::node& n, int written_input) {
-    for (const plan::input_port& in : n.inputs)
-      if (in.spec == &n.spec->inputs(written_input)) return in.stored;
+    for (size_t i = 0; i < n.inputs.size(); ++i)
+      if (n.inputs[i].spec == &n.spec->inputs(written_input)) return takes_all_rows(n, i);
     return false;
   }
 

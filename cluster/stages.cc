@@ -23,6 +23,14 @@ operator_division division_of(const plan::node& n) {
   return n.role() == plan::operator_role::stateless ? operator_division::pieces : operator_division::whole;
 }
 
+// The fewest that the check has asked for.
+std::optional<size_t> terms_needed(const plan::node& x, size_t input) {
+  std::optional<size_t> out;
+  for (const plan::needed_key& k : x.facts.needs)
+    if (k.input == input && (!out || k.num_terms < *out)) out = k.num_terms;
+  return out;
+}
+
 // A sink whose pieces can't be parts of one output.
 bool writes_whole(const plan::node& n) { return n.facts.partitions || n.facts.index; }
 
@@ -68,9 +76,9 @@ class finder {
     const plan::node& x = at(n);
     for (size_t i = 0; i < x.inputs.size(); ++i) {
       const auto [node, port] = origin_of(graph_, x.inputs[i].from_node, x.inputs[i].from_port);
-      const bool stored = x.inputs[i].stored || x.declaration->role == plan::operator_role::control;
-      (stored ? out.whole : out.flowing).push_back({node, port});
-      if (!stored) out.flowing_inputs.push_back(i);
+      const bool whole = takes_all_rows(x, i);
+      (whole ? out.whole : out.flowing).push_back({node, port});
+      if (!whole) out.flowing_inputs.push_back(i);
     }
     for (const plan::scalar_row& s : x.scalars) {
       const plan::input_port& taken = at(s.taken_by).inputs[0];
@@ -235,7 +243,8 @@ class finder {
   // False: the keys are not known, or some rows are needed as a whole.
   bool place_keys(int n, const streams& in) {
     const plan::node& x = at(n);
-    if (std::any_of(x.inputs.begin(), x.inputs.end(), [](const plan::input_port& p) { return p.stored; })) return false;
+    for (size_t i = 0; i < x.inputs.size(); ++i)
+      if (takes_all_rows(x, i)) return false;
     size_t kept = 0;
     for (const size_t i : in.flowing_inputs) {
       const std::optional<size_t> needed = terms_needed(x, i);
@@ -265,14 +274,6 @@ class finder {
     put(n, target);
     return true;
   }
-  // The fewest that the check has asked for.
-  static std::optional<size_t> terms_needed(const plan::node& x, size_t input) {
-    std::optional<size_t> out;
-    for (const plan::needed_key& k : x.facts.needs)
-      if (k.input == input && (!out || k.num_terms < *out)) out = k.num_terms;
-    return out;
-  }
-
   void place_sort(int n, const streams& in) {
     const plan::node& x = at(n);
     const int s = open_home(in.flowing[0]);
@@ -375,6 +376,12 @@ bool stage::merges() const {
 }
 
 stages find_stages(const plan::graph& g, const std::vector<bool>& divides) { return finder(g, divides).find(); }
+
+bool takes_all_rows(const plan::node& n, size_t input) {
+  if (n.declaration->role == plan::operator_role::control) return true;
+  const bool skips = division_of(n) == operator_division::keys && terms_needed(n, input) && !n.facts.seeks_in_file;
+  return n.inputs[input].stored && !skips;
+}
 
 stream stream_of(const stage_input& in) { return {in.node, in.port, in.runs}; }
 
