@@ -127,12 +127,12 @@ void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, con
     blocked.set_input(blocked.input() + n.blocked_seconds().input());
     blocked.set_output(blocked.output() + n.blocked_seconds().output());
     for (const auto& [name, count] : n.counts()) (*to.mutable_counts())[name] += count;
-    if (n.op() == "exchange.reduce") to.set_rows_in(to.rows_in() + n.rows_in());
+    if (n.op() == "exchange.reduce" || n.op() == "exchange.combine") to.set_rows_in(to.rows_in() + n.rows_in());
     // What is inside of a node of the stage is the stage's, too.
     if (!own.contains(n.id().substr(0, n.id().find('.')))) continue;
     to.set_rows(to.rows() + n.rows());
     to.set_bytes(to.bytes() + n.bytes());
-    if (n.op() != "exchange.total") to.set_rows_in(to.rows_in() + n.rows_in());
+    if (n.op() != "exchange.total" && n.op() != "exchange.combined") to.set_rows_in(to.rows_in() + n.rows_in());
     to.set_rejected_rows(to.rejected_rows() + n.rejected_rows());
     to.set_iterations(to.iterations() + n.iterations());
     if (n.op() == "exchange.read") continue;

@@ -9,6 +9,7 @@
 #include "cluster/spec_values.h"
 #include "engine/base/error.h"
 #include "operators/parts/order/reduction.h"
+#include "operators/parts/order/sorting.h"
 
 namespace flowrun::cluster {
 
@@ -117,6 +118,10 @@ class writer {
     specs::Node& sort = *out_.add_nodes();
     sort = *at(n).spec;
     *sort.mutable_inputs(0) = input_from(runs);
+    if (operators::partial_rows(graph_, at(n))) {
+      sort.set_op("exchange.combined");
+      set_parameter(sort, "type", type_value(graph_.input_of(at(n), 0).type));
+    }
     name_scalars(sort);
     for (specs::Input& in : *sort.mutable_scalars()) connect(in, true);
   }
@@ -189,13 +194,20 @@ class writer {
 
   void add_runs(int n) {
     const plan::node& x = at(n);
-    if (x.facts.sorts_by.empty()) return add_parts(n);
+    const bool combines_parts = operators::partial_rows(graph_, x).has_value();
+    if (x.facts.sorts_by.empty() && !combines_parts) return add_parts(n);
     const plan::sort_facts& facts = x.facts.sort;
     const bool combines = facts.drops_equal && !facts.unique;
     specs::Node sort = *x.spec;
     connect(*sort.mutable_inputs(0), false);
     sort.clear_scalars();
     sort.clear_scalars_form();
+    if (combines_parts) {
+      sort.set_op("exchange.combine");
+      for (const char* name : {"runs", "compress"}) remove_parameter(sort, name);
+      *out_.add_nodes() = std::move(sort);
+      return;
+    }
     set_parameter(sort, "by", list_value(texts_of(x.facts.sorts_by)));
     if (combines) {
       // The rows themselves are sorted, and in the order of the input where their keys are equal.
@@ -231,6 +243,7 @@ class writer {
 record::row_type type_of(const plan::graph& g, const stream& s) {
   const plan::node& n = g.nodes[static_cast<size_t>(s.node)];
   if (!s.runs) return n.outputs[static_cast<size_t>(s.port)].type;
+  if (const auto rows = operators::partial_rows(g, n)) return rows->type;
   return n.facts.sorts_by.empty() ? operators::partial_type(n.settings.as<operators::reduction>())
                                   : g.input_of(n, 0).type;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/plan/body_ports.h"
+#include "operators/parts/order/sorting.h"
 
 namespace flowrun::cluster {
 
@@ -186,7 +187,7 @@ class finder {
         if (place_keys(n, in)) return;
         break;
       case operator_division::sorting:
-        if (!x.facts.sorts_by.empty()) return place_sort(n, in);
+        if (!x.facts.sorts_by.empty() || operators::partial_rows(graph_, x)) return place_sort(n, in);
         break;
       default: break;
     }
@@ -410,6 +411,8 @@ std::pair<int, int> origin_of(const plan::graph& g, int node, int port) {
 
 plan::order order_of_runs(const plan::graph& g, int sort) {
   const plan::node& n = g.nodes[static_cast<size_t>(sort)];
+  if (const auto rows = operators::partial_rows(g, n))
+    return operators::order_of_partial_rows(*rows, n.settings.as<operators::sorting>());
   plan::order out = n.facts.sorts_by;
   // Combined rows are made where the runs are merged, of rows in the order of the input.
   if (n.facts.sort.indexed || (n.facts.sort.drops_equal && !n.facts.sort.unique)) return out;

@@ -73,8 +73,8 @@ struct stages {
 // `if` and calls are not looked into. Of a body, streams from outside lie in files already.
 stages find_stages(const plan::graph& g, const std::vector<bool>& divides);
 
-// Whether the node has to have all rows of the input: it stores them, and doesn't do that only to skip some of rows that
-// are sorted as it wants them.
+// Whether the node has to have all rows of the input: it stores them, and doesn't do that only to skip some of rows
+// that are sorted as it wants them.
 bool takes_all_rows(const plan::node& n, size_t input);
 
 // Those that other stages read, and those that leave a body.

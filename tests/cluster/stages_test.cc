@@ -251,6 +251,25 @@ TEST(stages, a_reduce_has_two_steps_where_partial_results_say_all) {
             "* a | 1 r c from all:a");
 }
 
+TEST(stages, a_sort_that_combines_has_runs_of_partial_results) {
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  s: {op: sort, in: a, with: {by: {h: "x / 10"}, combine: {n: "count()"}}}
+  w: {op: file.write_csv, in: s, with: {path: o}}
+)yaml"),
+            "* a >s | * s w from s by 1");
+  const divided_job job = divided(std::string(numbers) + "  s: {op: sort, in: a, with: {by: [-k], combine: {m: min(x)}}}\n"
+                                                         "  w: {op: file.write_csv, in: s, with: {path: o}}\n");
+  const auto sort = static_cast<int>(job.graph->find("s") - job.graph->nodes.data());
+  EXPECT_EQ(plan::to_string(order_of_runs(*job.graph, sort)), "-k");
+  EXPECT_EQ(record::to_string(type_of(*job.graph, {sort, 0, true})), "{k: u64, m: u64}");
+  // Floats are added up in the order of the input, behind the merge.
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  s: {op: sort, in: a, with: {by: {h: "x / 10"}, combine: {n: "sum(f64(x))"}}}
+  w: {op: file.write_csv, in: s, with: {path: o}}
+)yaml"),
+            "* a | 1 s w from all:a");
+}
+
 // The one that waits for the other's result can't be where that is made.
 TEST(stages, a_reduce_of_what_waits_for_another) {
   EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
