@@ -73,6 +73,9 @@ exec::RunReport::Stage stage_report(const std::vector<std::string>& nodes, doubl
   *out.mutable_nodes() = {nodes.begin(), nodes.end()};
   out.set_tasks(static_cast<uint32_t>(tasks.size()));
   out.set_seconds(seconds);
+  size_t attempts = 0;
+  for (const finished_task& t : tasks) attempts += std::max<size_t>(t.attempts, 1);
+  out.set_attempts(static_cast<uint32_t>(attempts));
   const size_t slowest = slowest_of(tasks);
   out.set_median_seconds(median_of(tasks, &finished_task::seconds));
   out.set_slowest_seconds(tasks[slowest].seconds);
