@@ -67,7 +67,7 @@ reference: release  ## write the generated pages anew: specs/REFERENCE.md, the s
 	tools/command-reference $(FLOWRUN) > build/commands.md && mv build/commands.md docs/commands.md
 	tools/plugin-reference > build/plugin-reference.md && mv build/plugin-reference.md docs/plugin-reference.md
 
-cluster: cluster-jar  ## start a Spark master and three workers on this machine, for --cluster spark://127.0.0.1:7077
+cluster: cluster-jar  ## start a Spark master and three workers on this machine, as root in network namespaces; it says the address
 	@tools/cluster up --workers 3
 
 cluster-down:  ## end them
