@@ -5,8 +5,8 @@
 
 `spark` starts a cluster of three workers in network namespaces (tools/cluster; root, and `make cluster-jar` before) and
 ends it. Each job of cluster_jobs.py runs undisturbed and with each failure. It must end with 0 and with one machine's
-bytes, and leave no hidden files, no scratch, and no process, also on workers that were away. Exits with 1 if anything is
-wrong. A failure that came too late to meet the job is wrong, too.
+bytes, and leave no hidden files, no scratch, and no process, also on workers that were away. Exits with 1 if anything
+is wrong. A failure that came too late to meet the job is wrong, too.
 """
 
 import argparse
@@ -82,8 +82,8 @@ class workplace:
             self.tool("down")
 
     def tool(self, *words):
-        done = subprocess.run([ROOT / "tools/cluster", *words, "--directory", self.root / "cluster"], stdout=subprocess.PIPE,
-                              text=True)
+        done = subprocess.run([ROOT / "tools/cluster", *words, "--directory", self.root / "cluster"],
+                              stdout=subprocess.PIPE, text=True)
         if done.returncode != 0:
             raise SystemExit(f"tools/cluster {' '.join(words)} failed")
         return done.stdout
@@ -108,10 +108,12 @@ class workplace:
         return None
 
     def start(self, job, resume):
-        disks = ["-T", str(self.root / "scratch")]
+        scratch = str(self.root / "scratch")
+        disks = ["-T", scratch]
         at_once = 1  # what -m is divided by
         if self.on_spark:
-            disks += ["-T", OWN_DISK]
+            # What all share is for what all read: tasks spill to their machines' own disks.
+            disks = ["-T", f"{scratch}:4MiB", "-T", OWN_DISK]
         else:
             at_once = int(self.where.split(":")[1])
         words = [self.options.flowrun, *job.words("out"), "-m", f"{job.mebibytes * at_once}MiB", *disks, "--cluster",
@@ -202,7 +204,11 @@ class disturbance:
             self.met = f"a driver in stage {self.job.reduce_stage}"
 
     def full_disk(self, running):
-        self.met = "a job, from its start"
+        """Since the job's start. A task must have noticed."""
+        running.wait(timeout=PATIENCE)
+        said = (log.read_text(errors="replace") for log in (self.place.root / "cluster/work").glob("app-*/*/stderr"))
+        if any("ended with exit code 75" in text for text in said):
+            self.met = "a task"
 
     def run(self, how):
         begun = time.monotonic()
