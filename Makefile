@@ -9,7 +9,7 @@ EXAMPLE := debian-depends
 SOURCES = $(shell find cluster engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build $(PRESETS) run test torture bench figures reference cluster cluster-down cluster-jar package package-test format tidy clean
+.PHONY: help setup build $(PRESETS) run test torture bench figures reference cluster cluster-down cluster-jar cluster-torture package package-test format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -67,11 +67,14 @@ reference: release  ## write the generated pages anew: specs/REFERENCE.md, the s
 	tools/command-reference $(FLOWRUN) > build/commands.md && mv build/commands.md docs/commands.md
 	tools/plugin-reference > build/plugin-reference.md && mv build/plugin-reference.md docs/plugin-reference.md
 
-cluster: cluster-jar  ## start a Spark master and three workers on this machine, for --cluster spark://127.0.0.1:7077
+cluster: cluster-jar  ## start a Spark master and three workers on this machine, as root in network namespaces; it says the address
 	@tools/cluster up --workers 3
 
 cluster-down:  ## end them
 	@tools/cluster down
+
+cluster-torture: release cluster-jar  ## jobs on such a cluster (root) while workers, networks, disks and drivers fail, into docs/reliability.md; CLUSTER_TORTURE="--gigabytes 10"
+	tests/torture/cluster_torture.py --flowrun $(FLOWRUN) --write docs/reliability.md $(CLUSTER_TORTURE)
 
 # What runs tasks on Spark's executors; the program looks for it where it lies itself.
 cluster-jar:  ## build flowrun-spark.jar beside the program

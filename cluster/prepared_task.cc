@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +11,7 @@
 
 #include "cluster/cluster.pb.h"
 #include "cluster/exchange_rows.h"
+#include "cluster/locked_directory.h"
 #include "cluster/output_folder.h"
 #include "cluster/output_manifest.h"
 #include "cluster/output_tree.h"
@@ -61,6 +63,18 @@ task_input input_of(const StageTasks::Input& message, reading how, size_t task, 
     out.ranges.emplace_back(bound(task), bound(task + 1));
   }
   return out;
+}
+
+// A driver that works in the directory holds its lock.
+void remove_unless_locked(const std::string& path, bool with_contents) {
+  const int lock = locked_directory(path);
+  if (lock < 0) return;
+  std::error_code ignored;
+  if (with_contents)
+    std::filesystem::remove_all(path, ignored);
+  else
+    std::filesystem::remove(path, ignored);  // if it is empty
+  ::close(lock);
 }
 
 bool fits(const StageTasks::Input& message, reading how, size_t num_tasks) {
@@ -136,6 +150,8 @@ prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const p
 
 void prepared_task::finish(const exec::RunReport& report, const std::vector<std::string>& warnings,
                            const Progress& last) {
+  if (is_over())
+    throw error(error_kind::cancelled, fmt::format("the job of {} has ended without this task", directory_.path()), "");
   Done done;
   *done.mutable_progress() = last;
   done.set_host(report.host());
@@ -164,7 +180,9 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
   done.mutable_report()->clear_results();
   done.mutable_report()->clear_outputs();
   *done.mutable_warnings() = {warnings.begin(), warnings.end()};
-  if (!write_first_message(directory_.done(stage_, task_), done)) remove();
+  if (write_first_message(directory_.done(stage_, task_), done)) return;
+  remove();
+  remove_abandoned();
 }
 
 void prepared_task::tell_alive(const Progress& now) noexcept {
@@ -183,6 +201,15 @@ void prepared_task::remove() {
   std::error_code ignored;
   for (const output& o : outputs_) std::filesystem::remove_all(o.path, ignored);
   std::filesystem::remove_all(attempt_, ignored);
+  if (is_over()) remove_abandoned();
 }
+
+void prepared_task::remove_abandoned() const {
+  for (const output& o : outputs_)
+    remove_unless_locked(std::filesystem::path(o.path).parent_path().string(), is_over());
+  if (is_over()) remove_unless_locked(directory_.path(), true);
+}
+
+bool prepared_task::is_over() const { return ::access(directory_.plan().c_str(), F_OK) != 0 && errno == ENOENT; }
 
 }  // namespace flowrun::cluster

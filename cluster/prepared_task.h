@@ -39,6 +39,12 @@ class prepared_task {
     std::string node;
     std::string path;
   };
+  // The driver has removed its directory: the job has ended.
+  bool is_over() const;
+  // An output makes the directories that it lacks. So a task that was frozen, or whose machine was cut off, while its
+  // job ended has made anew what the driver had taken away. These go, unless another driver works there.
+  void remove_abandoned() const;
+
   shared_directory directory_;
   size_t stage_, task_;
   std::string attempt_;

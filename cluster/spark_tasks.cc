@@ -31,16 +31,20 @@ constexpr int poll_ms = 200;
 
 // Found to matter: what finds lost machines and frozen tasks within seconds, and not minutes.
 const std::vector<std::string>& spark_settings() {
-  static const std::vector<std::string> all = {"spark.ui.enabled=false",
-                                               "spark.speculation=true",
-                                               "spark.speculation.quantile=0.5",
-                                               "spark.speculation.multiplier=2",
-                                               "spark.task.maxFailures=8",
-                                               "spark.network.timeout=20s",
-                                               "spark.locality.wait=0",
-                                               "spark.executor.heartbeatInterval=4s",
-                                               "spark.network.timeoutInterval=5s",
-                                               "spark.executor.memory=512m"};
+  static const std::vector<std::string> all = {
+      "spark.ui.enabled=false", "spark.speculation=true", "spark.speculation.quantile=0.5",
+      "spark.speculation.multiplier=2", "spark.task.maxFailures=8", "spark.network.timeout=20s",
+      "spark.locality.wait=0", "spark.executor.heartbeatInterval=4s", "spark.network.timeoutInterval=5s",
+      "spark.executor.memory=512m",
+      // An executor that can't reach the driver ends, and so do its tasks.
+      "spark.executor.heartbeat.maxFailures=5",
+      // A machine whose disk is full fails quickly and is free again, so it
+      // would get every attempt of a task. Three are enough; of a cluster's
+      // only machine, too.
+      "spark.excludeOnFailure.enabled=true", "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor=3",
+      "spark.excludeOnFailure.task.maxTaskAttemptsPerNode=3",
+      "spark.excludeOnFailure.stage.maxFailedTasksPerExecutor=6",
+      "spark.excludeOnFailure.application.maxFailedTasksPerExecutor=12"};
   return all;
 }
 

@@ -59,7 +59,7 @@ class spark_test(unittest.TestCase):
         cls.place = pathlib.Path(tempfile.mkdtemp(prefix="flowrun-spark-"))
         cls.port = free_port()
         cls.environment = {**os.environ, "SPARK_HOME": spark_home(), "SPARK_LOCAL_IP": "127.0.0.1"}
-        cls.cluster("up", "--workers", "2", "--port", str(cls.port))
+        cls.cluster("up", "--loopback", "--workers", "2", "--port", str(cls.port))
         (cls.place / "job.yaml").write_text(JOB)
         cls.expected = {}
 

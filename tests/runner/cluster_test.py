@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -140,6 +141,29 @@ class cluster_test(cluster_process):
         self.assertEqual(self.outputs(), expected)
         self.assertFalse(pathlib.Path(f"/proc/{frozen}").exists())
         self.nothing_left()
+
+    def test_a_task_that_goes_on_when_its_job_has_ended_leaves_nothing(self):
+        """As on a machine that was cut off: nobody could end it."""
+        for stage in (0, 1):
+            driver = self.start("job.yaml", "-q", "-p", f"rows={LONG}", "--cluster", "local:1", "-T", "scratch")
+            words = words_of(self.until_workers(driver, stage))[:-1]
+            driver.send_signal(signal.SIGSTOP)
+            directory = pathlib.Path(os.fsdecode(words[words.index(b"worker") + 1]))
+            before = len(list(directory.glob(f"{stage}-0-*")))
+            late = subprocess.Popen(words, cwd=self.dir, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL)
+            self.addCleanup(late.stdin.close)
+            self.addCleanup(late.wait)
+            self.addCleanup(late.kill)
+            while len(list(directory.glob(f"{stage}-0-*"))) == before:
+                self.assertIsNone(late.poll())
+            time.sleep(0.1)
+            late.send_signal(signal.SIGSTOP)
+            driver.send_signal(signal.SIGCONT)
+            _, said = driver.communicate(timeout=60)
+            self.assertEqual(driver.returncode, 0, said)
+            late.send_signal(signal.SIGCONT)
+            self.assertNotEqual(late.wait(timeout=60), 0)
+            self.nothing_left()
 
     def test_progress_is_that_of_the_whole_job(self):
         done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", "rows=6000000", "--progress", "json")
