@@ -9,7 +9,7 @@ EXAMPLE := debian-depends
 SOURCES = $(shell find cluster engine operators specs runner tests -name '*.cc' -o -name '*.h')
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build $(PRESETS) run test torture bench figures reference cluster cluster-down cluster-jar cluster-torture package package-test format tidy clean
+.PHONY: help setup build $(PRESETS) run test torture bench figures reference cluster dask-cluster cluster-down cluster-jar cluster-torture package package-test format tidy clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -69,6 +69,10 @@ reference: release  ## write the generated pages anew: specs/REFERENCE.md, the s
 
 cluster: cluster-jar  ## start a Spark master and three workers on this machine, as root in network namespaces; it says the address
 	@tools/cluster up --workers 3
+
+dask-cluster: build  ## start a Dask scheduler and three workers on this machine, for --cluster dask://127.0.0.1:8786
+	@tools/setup --cluster
+	@tools/cluster up --engine dask --workers 3
 
 cluster-down:  ## end them
 	@tools/cluster down

@@ -9,14 +9,25 @@
 namespace flowrun::cluster {
 
 place place_of(const std::string& text) {
-  constexpr std::string_view local = "local:", spark = "spark://";
+  constexpr std::string_view local = "local:", spark = "spark://", dask = "dask://";
   if (text.starts_with(local)) {
     const auto width = specs::to_uint(std::string_view(text).substr(local.size()));
-    if (width && *width >= 1 && *width <= 1000) return {static_cast<size_t>(*width), {}};
+    if (width && *width >= 1 && *width <= 1000) return {engine_kind::local, static_cast<size_t>(*width), {}};
   }
-  if (text.starts_with(spark) && text.size() > spark.size()) return {0, text};
+  if (text.starts_with(spark) && text.size() > spark.size()) return {engine_kind::spark, 0, text};
+  if (text.starts_with(dask) && text.size() > dask.size()) return {engine_kind::dask, 0, text};
   throw error(error_kind::usage, fmt::format("--cluster '{}' is no cluster", text),
-              "local:N, with N tasks at once on this machine, from 1 to 1000; or spark://HOST:7077");
+              "local:N, with N tasks at once on this machine, from 1 to 1000; spark://HOST:7077; or dask://HOST:8786");
+}
+
+std::unique_ptr<scheduler> tasks_at(const place& where, const std::vector<std::string>& program,
+                                    const std::string& directory, const std::vector<std::string>& options) {
+  switch (where.engine) {
+    case engine_kind::spark: return tasks_on_spark(where.address, program, directory, options);
+    case engine_kind::dask: return tasks_on_dask(where.address, program, directory, options);
+    case engine_kind::local: break;
+  }
+  return local_pool(where.local_width, program, directory, options);
 }
 
 }  // namespace flowrun::cluster

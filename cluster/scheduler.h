@@ -34,10 +34,15 @@ class scheduler {
 std::unique_ptr<scheduler> local_pool(size_t width, std::vector<std::string> program, std::string directory,
                                       std::vector<std::string> options);
 
-// Processes of Spark's executors. `master`: spark://HOST:PORT. The program and the directory have to be there under the
-// same paths on all machines. Throws error(missing_input) where Spark, or the jar that runs tasks on it, isn't there.
-std::unique_ptr<scheduler> tasks_on_spark(const std::string& master, const std::vector<std::string>& program,
+// Processes of Spark's executors, and of Dask's workers. The address: spark://HOST:PORT, dask://HOST:PORT. The program
+// and the directory have to be there under the same paths on all machines. Throw error(missing_input) where the engine,
+// or what runs tasks on it, isn't there.
+std::unique_ptr<scheduler> tasks_on_spark(const std::string& address, const std::vector<std::string>& program,
                                           const std::string& directory, const std::vector<std::string>& options);
+std::unique_ptr<scheduler> tasks_on_dask(const std::string& address, const std::vector<std::string>& program,
+                                         const std::string& directory, const std::vector<std::string>& options);
+
+enum class engine_kind { local, spark, dask };
 
 // What has fewer bytes to read inside of loops isn't divided: for as many a core works about as long as it takes to
 // start the tasks of some stages.
@@ -45,10 +50,13 @@ constexpr uint64_t usual_least_divided_bytes = uint64_t{64} << 20;
 
 // Where tasks run.
 struct place {
-  size_t local_width = 0;  // processes of this machine at once; 0: Spark …
-  std::string spark;       // … at this master
+  engine_kind engine = engine_kind::local;
+  size_t local_width = 0;  // processes of this machine at once
+  std::string address;     // of Spark's master, or Dask's scheduler
 };
-// "local:3", "spark://HOST:7077". Throws error(usage).
+// "local:3", "spark://HOST:7077", "dask://HOST:8786". Throws error(usage).
 place place_of(const std::string& text);
+std::unique_ptr<scheduler> tasks_at(const place& where, const std::vector<std::string>& program,
+                                    const std::string& directory, const std::vector<std::string>& options);
 
 }  // namespace flowrun::cluster

@@ -47,10 +47,11 @@ void add(std::vector<std::string>& to, const std::string& option, const std::str
   to.push_back(value);
 }
 
-// Into how many a stage is divided, at most. How many cores Spark has isn't known here.
+// Into how many a stage is divided, at most. How many cores Spark or Dask has isn't known here.
 size_t most_tasks_of(const cluster::place& where, size_t given) {
-  constexpr size_t on_spark = 16;
-  return given > 0 ? given : where.local_width > 0 ? where.local_width : on_spark;
+  constexpr size_t on_engine = 16;
+  if (given > 0) return given;
+  return where.engine == cluster::engine_kind::local ? where.local_width : on_engine;
 }
 
 // The memory of a task.
@@ -60,10 +61,10 @@ uint64_t task_bytes(const resources& machine, const cluster::place& where) {
 }
 
 // What a worker may use, and how it is to work. What this machine has is shared by those that run here at once; on
-// Spark, where a task has one core, -m and -j are a task's.
+// Spark and Dask, where a task has one core, -m and -j are a task's.
 std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments,
                                         const cluster::place& where) {
-  const bool is_local = where.local_width > 0;
+  const bool is_local = where.engine == cluster::engine_kind::local;
   const size_t width = is_local ? where.local_width : 1;
   std::vector<std::string> out;
   add(out, "-m", std::to_string(task_bytes(machine, where)));
@@ -143,9 +144,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   const std::unique_ptr<cluster::run_directory> directory = open_directory(loaded, arguments, screen);
   const std::vector<std::string> program = {this_program(), "worker"};
   const std::vector<std::string> options = worker_options(loaded.machine, arguments, where);
-  const std::unique_ptr<cluster::scheduler> tasks =
-      where.local_width > 0 ? cluster::local_pool(where.local_width, program, directory->path(), options)
-                            : cluster::tasks_on_spark(where.spark, program, directory->path(), options);
+  const std::unique_ptr<cluster::scheduler> tasks = cluster::tasks_at(where, program, directory->path(), options);
   const cluster::driver_settings settings{.job = cluster::divide(loaded.graph, most_tasks, file_bytes),
                                           .directory = cluster::shared_directory(directory->path()),
                                           .keeps = arguments.resume,

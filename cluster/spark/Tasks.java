@@ -6,6 +6,7 @@ import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.SparkConf;
@@ -15,19 +16,18 @@ import org.apache.spark.api.java.JavaSparkContext;
  * Runs the tasks of a job on Spark, stage by stage: each is a process, {@code flowrun worker DIR STAGE TASK}. Spark decides
  * where and when, and runs a task again whose machine is lost; rows never come here.
  *
- * <p>Arguments: the working directory, the words in front of STAGE, "--", those behind TASK. Each line of standard input is
- * a stage, "STAGE TASK TASK …"; each is answered by "end STAGE" or "failed STAGE why". The end of the input ends the job.
+ * <p>Arguments: the exit codes of a worker that another attempt would end with, too, the working directory, the words in
+ * front of STAGE, "--", those behind TASK. Lines come in and go out as cluster/helper_tasks.h says. The end of the input
+ * ends the job.
  */
 public final class Tasks {
-  // What the job's data or its author has to mend: another attempt comes to the same end, and the driver finds why.
-  private static final Set<Integer> LASTING = Set.of(64, 65, 66, 73, 78);
-
   private Tasks() {}
 
   public static void main(String[] args) throws Exception {
     final int gap = Arrays.asList(args).indexOf("--");
-    final File directory = new File(args[0]);
-    final ArrayList<String> before = new ArrayList<>(Arrays.asList(args).subList(1, gap));
+    final HashSet<String> lasting = new HashSet<>(Arrays.asList(args[0].split(",")));
+    final File directory = new File(args[1]);
+    final ArrayList<String> before = new ArrayList<>(Arrays.asList(args).subList(2, gap));
     final ArrayList<String> after = new ArrayList<>(Arrays.asList(args).subList(gap + 1, args.length));
     try (JavaSparkContext spark = new JavaSparkContext(new SparkConf())) {
       System.out.println("ready");
@@ -39,11 +39,13 @@ public final class Tasks {
         try {
           spark
               .parallelize(tasks, tasks.size())
-              .foreach(task -> run(directory, before, stage, task, after));
+              .foreach(task -> run(lasting, directory, before, stage, task, after));
           System.out.println("end " + stage);
         } catch (Exception problem) {
           final String why = String.valueOf(problem.getMessage());
-          System.out.println("failed " + stage + " " + why.split("\n")[0]);
+          // It gives up on a master that doesn't answer, and on one that has lost the job: the log says why.
+          final boolean isLost = why.contains("SparkContext");
+          System.out.println(isLost ? "lost" : "failed " + stage + " " + why.split("\n")[0]);
         }
         System.out.flush();
       }
@@ -51,7 +53,8 @@ public final class Tasks {
   }
 
   private static void run(
-      File directory, List<String> before, String stage, String task, List<String> after) throws Exception {
+      Set<String> lasting, File directory, List<String> before, String stage, String task, List<String> after)
+      throws Exception {
     final List<String> command = new ArrayList<>(before);
     command.add(stage);
     command.add(task);
@@ -65,7 +68,7 @@ public final class Tasks {
             .start();
     try {
       final int code = worker.waitFor();
-      if (code != 0 && !LASTING.contains(code)) {
+      if (code != 0 && !lasting.contains(String.valueOf(code))) {
         throw new IllegalStateException("task " + task + " of stage " + stage + " ended with exit code " + code);
       }
     } finally {

@@ -1,0 +1,176 @@
+"""What holds on every engine for clusters: jobs on a scheduler and workers of this machine, started for the test.
+
+A test derives from engine_tests, says what is its engine's, and ends with main().
+"""
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+import parts  # noqa: E402
+
+FLOWRUN = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else None
+SKIPPED = 77
+JOB = """flowrun: 1
+params: {rows: {type: int}}
+nodes:
+  drawn:  {op: generate, with: {rows: "${rows}", columns: {k: "rand(1, i) % 1000", t: "concat('row ', i)"}}}
+  sorted: {op: sort, in: drawn, with: {by: [k], stable: true}}
+  groups: {op: group, in: sorted, with: {by: [k], let: {n: "count()", last: "last(t)"}}}
+  all:    {op: file.write_csv, in: sorted, with: {path: all.csv, header: true}}
+  some:   {op: file.write_csv, in: groups, with: {path: groups.csv}}
+  total:  {op: reduce, in: groups, with: {let: {n: "sum(n)"}}}
+"""
+ROWS = "6000000"  # a task works for a second or more
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def words_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+class engine_tests:
+    engine = ""  # as tools/cluster and --cluster have it
+    not_there = ""  # said where no scheduler is at the address
+
+    @staticmethod
+    def environment_of_engine():
+        """What a job needs in its environment; None where the engine isn't installed."""
+        raise NotImplementedError
+
+    @classmethod
+    def setUpClass(cls):
+        cls.place = pathlib.Path(tempfile.mkdtemp(prefix=f"flowrun-{cls.engine}-"))
+        cls.port = free_port()
+        cls.environment = {**os.environ, **cls.environment_of_engine()}
+        cls.cluster_up()
+        (cls.place / "job.yaml").write_text(JOB)
+        cls.expected = {}
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster("down")
+        shutil.rmtree(cls.place, ignore_errors=True)
+
+    @classmethod
+    def cluster_up(cls):
+        cls.cluster("up", "--engine", cls.engine, "--loopback", "--workers", "2", "--port", str(cls.port))
+
+    @classmethod
+    def cluster(cls, action, *words):
+        subprocess.run([ROOT / "tools/cluster", action, "--directory", cls.place / "cluster", *words], check=True,
+                       env=cls.environment, stdout=subprocess.DEVNULL)
+
+    def command(self, job, *options):
+        return [str(FLOWRUN), str(job), "-q", "-T", "scratch", "-m", "64MiB", "--cluster",
+                f"{self.engine}://127.0.0.1:{self.port}", "--tasks", "3", *options]
+
+    def ended(self, *options, job="job.yaml"):
+        return subprocess.run(self.command(job, *options), cwd=self.place, env=self.environment, capture_output=True,
+                              text=True, timeout=240)
+
+    def start(self, *options):
+        job = subprocess.Popen(self.command("job.yaml", "-p", f"rows={ROWS}", *options), cwd=self.place,
+                               env=self.environment, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+        self.addCleanup(job.stderr.close)
+        return job
+
+    def ends_well(self, job):
+        _, err = job.communicate(timeout=240)
+        self.assertEqual(job.returncode, 0, err)
+        if not self.expected:
+            subprocess.run([FLOWRUN, "job.yaml", "-q", "-p", f"rows={ROWS}"], cwd=self.place / "alone", check=True)
+            self.expected.update({n: (self.place / "alone" / n).read_bytes() for n in ("all.csv", "groups.csv")})
+        got = {"all.csv": parts.joined(self.place / "all.csv", '"'), "groups.csv": parts.joined(self.place / "groups.csv")}
+        self.assertEqual({n: hash(x) for n, x in got.items()}, {n: hash(x) for n, x in self.expected.items()})
+        self.nothing_left()
+
+    def nothing_left(self):
+        left = [str(x) for x in self.place.glob(".*.tmp")] + [str(x) for x in (self.place / "scratch").iterdir()]
+        self.assertEqual(left, [])
+
+    def setUp(self):
+        (self.place / "alone").mkdir(exist_ok=True)
+        shutil.copy(self.place / "job.yaml", self.place / "alone")
+
+    def until_worker(self, job, stage):
+        """The number of a flowrun process that works on a task of this stage."""
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            self.assertIsNone(job.poll())
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                words = words_of(pid)
+                if "worker" in words[1:2] and words[3:4] == [str(stage)] and str(self.place) in words[2]:
+                    return int(pid)
+            time.sleep(0.01)
+        self.fail("no worker was met")
+
+    def ends(self, pid):
+        deadline = time.monotonic() + 60
+        while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
+
+    def test_golden_jobs(self):
+        for name in ("group", "joins", "sort-strings"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as out:
+                folder = ROOT / "tests/golden/jobs" / name
+                done = self.ended("-p", f"dir={folder}", "-p", f"out={out}", job=folder / "job.yaml")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                headed = parts.headed_outputs((folder / "job.yaml").read_text())
+                for file in (folder / "expected").iterdir():
+                    got = parts.joined(pathlib.Path(out) / file.name, '"' if file.name in headed else None)
+                    self.assertEqual(got, file.read_bytes(), file.name)
+        self.nothing_left()
+
+    def test_an_error_of_a_task_is_the_error_of_the_job(self):
+        (self.place / "bad.yaml").write_text(JOB + "  bad: {op: check, in: sorted, with: {where: \"k < 900\"}}\n")
+        done = self.ended("-p", "rows=1000", job="bad.yaml")
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertIn("breaks the rule k < 900", done.stderr)
+        self.nothing_left()
+
+    def test_no_cluster_is_there(self):
+        self.port = free_port()
+        done = self.ended("-p", "rows=10")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn(self.not_there, done.stderr)
+
+    def test_a_killed_task(self):
+        for stage in (0, 1):
+            job = self.start()
+            os.kill(self.until_worker(job, stage), signal.SIGKILL)
+            self.ends_well(job)
+
+    def test_a_killed_driver_goes_on(self):
+        job = self.start("--resume")
+        worker = self.until_worker(job, 1)
+        job.kill()
+        job.communicate()
+        self.ends(worker)
+        self.ends_well(self.start("--resume"))
+
+
+def main(test, to_install):
+    if test.environment_of_engine() is None:
+        print(f"skipped: {to_install}")
+        sys.exit(SKIPPED)
+    unittest.main()
