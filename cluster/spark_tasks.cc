@@ -15,22 +15,15 @@ namespace {
 
 // Found to matter: what finds lost machines and frozen tasks within seconds, and not minutes.
 std::vector<std::string> spark_settings() {
-  return {"spark.ui.enabled=false",
-          "spark.speculation=true",
-          "spark.speculation.quantile=0.5",
-          "spark.speculation.multiplier=2",
-          fmt::format("spark.task.maxFailures={}", most_attempts_on_engine),
-          "spark.network.timeout=20s",
-          "spark.locality.wait=0",
-          "spark.executor.heartbeatInterval=4s",
-          "spark.network.timeoutInterval=5s",
-          "spark.executor.memory=512m",
+  return {"spark.ui.enabled=false", "spark.speculation=true", "spark.speculation.quantile=0.5",
+          "spark.speculation.multiplier=2", fmt::format("spark.task.maxFailures={}", most_attempts_on_engine),
+          "spark.network.timeout=20s", "spark.locality.wait=0", "spark.executor.heartbeatInterval=4s",
+          "spark.network.timeoutInterval=5s", "spark.executor.memory=512m",
           // An executor that can't reach the driver ends, and so do its tasks.
           "spark.executor.heartbeat.maxFailures=5",
-          // A machine whose disk is full fails quickly and is free again, so it would get every attempt of a task. Three
-          // are enough; of a cluster's only machine, too.
-          "spark.excludeOnFailure.enabled=true",
-          "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor=3",
+          // A machine whose disk is full fails quickly and is free again, so it would get every attempt of a task.
+          // Three are enough; of a cluster's only machine, too.
+          "spark.excludeOnFailure.enabled=true", "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor=3",
           "spark.excludeOnFailure.task.maxTaskAttemptsPerNode=3",
           "spark.excludeOnFailure.stage.maxFailedTasksPerExecutor=6",
           "spark.excludeOnFailure.application.maxFailedTasksPerExecutor=12"};
