@@ -16,6 +16,7 @@
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
 #include "cluster/stage_progress.h"
+#include "cluster/tasks_in_memory.h"
 #include "cluster/text_cuts.h"
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
@@ -320,7 +321,7 @@ std::string described_input(const plan::graph& g, const stage_input& in, size_t 
 }  // namespace
 
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
-                   const std::function<int64_t(const std::string&)>& file_bytes) {
+                   const std::function<int64_t(const std::string&)>& file_bytes, uint64_t memory_bytes) {
   refuse_what_tasks_lack(*graph);
   divided_job out;
   for (const plan::node& n : graph->nodes) {
@@ -331,6 +332,12 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                           (!plan::is_internal(n) && operators::reduces_in_two_steps(*graph, n)));
   }
   out.cut = find_stages(*graph, out.divides);
+  for (size_t s = 0; s < out.cut.all.size(); ++s) {
+    if (out.cut.all[s].source < 0) continue;
+    const auto source = static_cast<size_t>(out.cut.all[s].source);
+    const std::optional<size_t> wanted = tasks_in_memory(*graph, out.cut, s, most_tasks, memory_bytes);
+    if (wanted.value_or(0) > most_tasks) out.pieces[source] = pieces_of(graph->nodes[source], *wanted, file_bytes);
+  }
   out.graph = std::move(graph);
   out.most_tasks = most_tasks;
   return out;

@@ -46,21 +46,32 @@ void add(std::vector<std::string>& to, const std::string& option, const std::str
   to.push_back(value);
 }
 
-// Into how many a stage is divided, at most. How many cores Spark has isn't known here.
+// How many cores Spark has isn't known here.
 size_t most_tasks_of(const cluster::place& where, size_t given) {
   constexpr size_t on_spark = 16;
   return given > 0 ? given : where.local_width > 0 ? where.local_width : on_spark;
 }
 
-// What a worker may use, and how it is to work. What this machine has is shared by those that run here at once; on
-// Spark, where a task has one core, -m and -j are a task's.
+// What this machine has is shared by the tasks that run here at once; on Spark, where a task has one core, -m is a
+// task's.
+uint64_t memory_of_a_task(const resources& machine, const cluster::place& where) {
+  if (where.local_width > 0) return machine.memory_bytes / where.local_width;
+  return machine.memory_bytes / (machine.memory_from == "default" ? std::max(machine.threads, 1U) : 1);
+}
+
+// Where users say nothing of the number of tasks, there are as many as can sort without scratch.
+cluster::divided_job divided(const loaded_job& loaded, const cluster::place& where, size_t tasks) {
+  return cluster::divide(loaded.graph, most_tasks_of(where, tasks), file_bytes,
+                         tasks > 0 ? 0 : memory_of_a_task(loaded.machine, where));
+}
+
+// What a worker may use, and how it is to work. On Spark -j is a task's, too.
 std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments,
                                         const cluster::place& where) {
   const bool is_local = where.local_width > 0;
   const size_t width = is_local ? where.local_width : 1;
   std::vector<std::string> out;
-  const bool is_default = !is_local && machine.memory_from == "default";
-  add(out, "-m", std::to_string(machine.memory_bytes / (is_default ? std::max(machine.threads, 1U) : width)));
+  add(out, "-m", std::to_string(memory_of_a_task(machine, where)));
   const bool one_thread = !is_local && machine.threads_from == "default";
   add(out, "-j", std::to_string(one_thread ? 1 : std::max<size_t>(machine.threads / width, 1)));
   for (const block::disk_config& disk : machine.scratch) {
@@ -129,7 +140,6 @@ void check_cluster_options(const run_arguments& arguments) {
 
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
-  const size_t most_tasks = most_tasks_of(where, arguments.tasks);
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
@@ -140,7 +150,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
   const std::unique_ptr<cluster::scheduler> tasks =
       where.local_width > 0 ? cluster::local_pool(where.local_width, program, directory->path(), options)
                             : cluster::tasks_on_spark(where.spark, program, directory->path(), options);
-  const cluster::driver_settings settings{cluster::divide(loaded.graph, most_tasks, file_bytes),
+  const cluster::driver_settings settings{divided(loaded, where, arguments.tasks),
                                           cluster::shared_directory(directory->path()), arguments.resume};
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   exec::job_progress last;
@@ -192,7 +202,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
 }
 
 std::string describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
-  return cluster::describe(cluster::divide(loaded.graph, most_tasks_of(cluster::place_of(where), tasks), file_bytes));
+  return cluster::describe(divided(loaded, cluster::place_of(where), tasks));
 }
 
 }  // namespace flowrun::runner

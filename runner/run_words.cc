@@ -33,7 +33,8 @@ void run_words::declare(declared_command& of) {
   of.word("--cluster", plain.cluster, "WHERE",
           "Runs stages of tasks: local:3, three at once here, or spark://HOST:7077. Outputs are folders.");
   of.word("--tasks", tasks, "N",
-          "With --cluster: into how many tasks a stage is divided at most. Default: local's N; 16.");
+          "With --cluster: into how many tasks a stage is divided at most. Default: local's N; 16; more to sort in "
+          "memory.");
   of.word("--progress", progress, "MODE", "auto, bar, plain, json (lines on standard error), none.")
       .one_of(names_of(progress_modes()));
   of.word("--report", plain.report, "FILE",
