@@ -11,6 +11,7 @@
 #include "engine/base/error.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/files/row_range.h"
+#include "operators/parts/files/shared_chunks.h"
 #include "operators/parts/order/declared_order.h"
 
 namespace flowrun::cluster {
@@ -59,7 +60,9 @@ class exchange_source final : public exec::source {
         most_rows_(most_rows(s.type, c.batches.target_bytes)),
         range_(s.range),
         pool_(c.job.pool()),
-        input_(c.job, c.counters, parts_of(s), operators::reading_options(c.job, c.memory_bytes, 1)) {}
+        options_(operators::reading_options(c.job, c.memory_bytes, 1)),
+        chunks_(options_.max_held),
+        input_(c.job, c.counters, parts_of(s), options_) {}
 
   outcome pull(exec::output& out, waker& w) override {
     while (batches_.empty()) {
@@ -107,17 +110,25 @@ class exchange_source final : public exec::source {
       frame_ = 0;
       return;
     }
+    std::shared_ptr<const void> owner = chunks_.lend(chunk);
     for (size_t done = 0; done < chunk.num_bytes;) {
       const part& p = parts_[file_];
       FLOWRUN_CHECK(frame_ < p.frames.size());
       const exchange_frame& frame = p.frames[frame_];
+      if (owner != nullptr && filled_ == 0 && frame.num_bytes <= chunk.num_bytes - done) {
+        add(rows_of_frame(p.path, frame, row_bytes_, chunk.data + done, owner));
+        done += frame.num_bytes;
+        ++frame_;
+        continue;
+      }
       if (bytes_ == nullptr) bytes_ = pool_.take(frame.num_bytes);
       const size_t n = std::min<size_t>(chunk.num_bytes - done, frame.num_bytes - filled_);
       std::memcpy(bytes_.get() + filled_, chunk.data + done, n);
       filled_ += n;
       done += n;
       if (filled_ < frame.num_bytes) break;
-      add(rows_of_frame(p.path, frame, row_bytes_, std::exchange(bytes_, nullptr)));
+      add(rows_of_frame(p.path, frame, row_bytes_, bytes_.get(), bytes_));
+      bytes_ = nullptr;
       filled_ = 0;
       ++frame_;
     }
@@ -137,10 +148,12 @@ class exchange_source final : public exec::source {
   const size_t most_rows_;
   const operators::row_range range_;
   record::batch_pool& pool_;
+  const io::file_reader_options options_;
+  const operators::shared_chunks chunks_;
   std::vector<part> parts_;
   operators::file_input input_;
   size_t file_ = 0, frame_ = 0;
-  std::shared_ptr<std::byte[]> bytes_;  // of the frame at hand, as far as it is there
+  std::shared_ptr<std::byte[]> bytes_;  // of a frame that lies in two chunks, as far as it is there
   size_t filled_ = 0;
   std::deque<record::batch> batches_;
 };
