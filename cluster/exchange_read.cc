@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "cluster/exchange_file.h"
 #include "cluster/exchange_words.h"
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/files/row_range.h"
 #include "operators/parts/files/shared_chunks.h"
@@ -17,6 +19,8 @@
 namespace flowrun::cluster {
 
 namespace {
+
+constexpr size_t most_chunk_bytes = 1 * MiB;
 
 struct settings {
   std::vector<std::string> paths;
@@ -53,6 +57,20 @@ settings check(plan::node_checker& node) {
   return s;
 }
 
+// A task that merges reads many runs at once. Where there is little memory for each, it is better used in few large
+// chunks than in many small ones.
+io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes) {
+  constexpr unsigned least_ahead = 2, least_held = 4;
+  io::file_reader_options out = operators::reading_options(job, memory_bytes, 1);
+  const size_t all_bytes = (out.depth + out.max_held) * out.chunk_bytes;
+  const size_t larger = std::bit_floor(all_bytes / (least_ahead + least_held));
+  if (larger > most_chunk_bytes) return out;
+  out.chunk_bytes = larger;
+  out.depth = least_ahead;
+  out.max_held = least_held;
+  return out;
+}
+
 class exchange_source final : public exec::source {
  public:
   exchange_source(exec::build_context& c, const settings& s)
@@ -60,7 +78,7 @@ class exchange_source final : public exec::source {
         most_rows_(most_rows(s.type, c.batches.target_bytes)),
         range_(s.range),
         pool_(c.job.pool()),
-        options_(operators::reading_options(c.job, c.memory_bytes, 1)),
+        options_(reading_options(c.job, c.memory_bytes)),
         chunks_(options_.max_held),
         input_(c.job, c.counters, parts_of(s), options_) {}
 
