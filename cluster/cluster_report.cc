@@ -47,6 +47,18 @@ std::string cause_of(const std::vector<finished_task>& tasks, size_t slowest) {
   return has_others ? "it ran on " + t.host : std::string();
 }
 
+void add_nodes(exec::RunReport& out, const plan::graph& g, std::set<const plan::graph*>& seen) {
+  if (!seen.insert(&g).second) return;
+  for (const plan::node& n : g.nodes) {
+    if (plan::is_internal(n)) continue;
+    exec::RunReport::Node& node = *out.add_nodes();
+    node.set_id(plan::full_name(g, n));
+    node.set_op(n.declaration->name);
+    node.set_role(plan::to_string(n.role()));
+    for (const auto& body : n.bodies) add_nodes(out, *body, seen);
+  }
+}
+
 }  // namespace
 
 exec::RunReport::Stage stage_report(const std::vector<std::string>& nodes, double seconds,
@@ -78,14 +90,25 @@ exec::RunReport begin_report(const plan::graph& g) {
   exec::RunReport out;
   out.set_format(exec::report_format);
   out.set_job(specs::job_name(*g.job));
-  for (const plan::node& n : g.nodes) {
-    if (plan::is_internal(n)) continue;
-    exec::RunReport::Node& node = *out.add_nodes();
-    node.set_id(n.id);
-    node.set_op(n.declaration->name);
-    node.set_role(plan::to_string(n.role()));
-  }
+  std::set<const plan::graph*> seen;
+  add_nodes(out, g, seen);
   return out;
+}
+
+exec::RunReport::Node* node_of(exec::RunReport& report, const std::string& full_name) {
+  for (exec::RunReport::Node& n : *report.mutable_nodes())
+    if (n.id() == full_name) return &n;
+  return nullptr;
+}
+
+void set_result(exec::RunReport& report, const std::string& node, const std::string& name, const std::string& value) {
+  const auto found =
+      std::find_if(report.mutable_results()->begin(), report.mutable_results()->end(),
+                   [&](const exec::RunReport::Result& r) { return r.node() == node && r.name() == name; });
+  exec::RunReport::Result& to = found != report.mutable_results()->end() ? *found : *report.add_results();
+  to.set_node(node);
+  to.set_name(name);
+  to.set_value(value);
 }
 
 void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, const exec::RunReport& of_task) {
@@ -94,7 +117,7 @@ void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, con
   std::set<std::string> own;
   for (const int n : of.nodes) own.insert(g.nodes[static_cast<size_t>(n)].id);
   for (const exec::RunReport::Node& n : of_task.nodes()) {
-    const auto found = by_id.find(n.id());
+    const auto found = by_id.find(g.path.empty() ? n.id() : g.path + "." + n.id());
     if (found == by_id.end()) continue;
     exec::RunReport::Node& to = *found->second;
     to.set_busy_seconds(to.busy_seconds() + n.busy_seconds());
@@ -105,7 +128,8 @@ void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, con
     blocked.set_output(blocked.output() + n.blocked_seconds().output());
     for (const auto& [name, count] : n.counts()) (*to.mutable_counts())[name] += count;
     if (n.op() == "exchange.reduce") to.set_rows_in(to.rows_in() + n.rows_in());
-    if (!own.contains(n.id())) continue;
+    // What is inside of a node of the stage is the stage's, too.
+    if (!own.contains(n.id().substr(0, n.id().find('.')))) continue;
     to.set_rows(to.rows() + n.rows());
     to.set_bytes(to.bytes() + n.bytes());
     if (n.op() != "exchange.total") to.set_rows_in(to.rows_in() + n.rows_in());

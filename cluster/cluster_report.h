@@ -13,8 +13,8 @@
 
 namespace flowrun::cluster {
 
-// Adds what a task has counted to the nodes of the job that have these names. Rows are those of the nodes of its stage:
-// what reads another stage's rows has the name of the node that made them.
+// Adds what a task has counted to the nodes of the job that have these names, with that of a body in front. Rows are
+// those of the nodes of its stage: what reads another stage's rows has the name of the node that made them.
 void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, const exec::RunReport& of_task);
 
 // A task that is done.
@@ -37,7 +37,11 @@ struct task_skew {
 };
 std::optional<task_skew> skew_of(const std::vector<finished_task>& tasks);
 
-// A report without counts, with the job's nodes.
+// A report without counts, with the job's nodes, and behind each those that are inside of it: "levels.reached".
 exec::RunReport begin_report(const plan::graph& g);
+// In place of what the node has reported before, in an earlier iteration.
+void set_result(exec::RunReport& report, const std::string& node, const std::string& name, const std::string& value);
+// Null: there is no such node.
+exec::RunReport::Node* node_of(exec::RunReport& report, const std::string& full_name);
 
 }  // namespace flowrun::cluster

@@ -13,6 +13,7 @@
 #include "cluster/shared_directory.h"
 #include "cluster/source_pieces.h"
 #include "cluster/stages.h"
+#include "engine/exec/graph_host.h"
 #include "engine/exec/report.pb.h"
 #include "engine/plan/graph.h"
 
@@ -25,19 +26,24 @@ struct divided_job {
   std::vector<bool> divides;  // by node: find_stages()
   stages cut;
   size_t most_tasks = 1;  // of a stage without a source
+  std::function<int64_t(const std::string&)> file_bytes;
 };
 // Into `most_tasks` tasks a stage at most; with `memory_bytes`, which is what a task has, into more where sorted runs
 // are made that then need no scratch (tasks_in_memory.h). Throws error(bad_spec) for what can't be done by tasks:
 // standard input and output.
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
-                   const std::function<int64_t(const std::string&)>& file_bytes, uint64_t memory_bytes = 0);
+                   std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes = 0);
 
 struct driver_settings {
   divided_job job;
   // Empty, or as another process has left it that drove the same job: what is done then isn't done again. Files that no
   // later stage reads are removed as the job goes on.
   shared_directory directory;
-  bool keeps = false;  // what is finished stays when the job fails
+  bool keeps = false;            // what is finished stays when the job fails
+  exec::operator_set operators;  // all that the job may name
+  // Loops, `if` and calls that have fewer bytes to read are run as a whole, by one task.
+  uint64_t least_divided_bytes = usual_least_divided_bytes;
+  uint64_t task_bytes = 0;  // of memory, that a task has
 };
 
 // What is to be told while it runs.
@@ -47,6 +53,7 @@ struct driver_progress {
   uint64_t rows = 0;        // given on by sources and merges, in all stages so far
   uint64_t bytes_read = 0;  // of input files
   std::string nodes;        // of the stage: "sorted, counts"
+  std::string inside;       // of which control nodes, and where these are: "levels: iteration 3"; empty: of none
 };
 struct driver_listener {
   // Several times a second. The first call for a stage says what another process has done of it.

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -54,12 +55,15 @@ class worker_process {
     posix_spawn_file_actions_destroy(&actions);
     ::close(ends[0]);
     pipe_ = ends[1];
-    if (cause == 0) return;
-    ::close(pipe_);
-    refuse(cause);
+    if (cause != 0) {
+      ::close(pipe_);
+      refuse(cause);
+    }
+    end_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
   }
   ~worker_process() {
     ::close(pipe_);
+    if (end_ >= 0) ::close(end_);
     if (process_ <= 0) return;
     ::kill(process_, SIGKILL);
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
@@ -70,6 +74,8 @@ class worker_process {
 
   size_t task() const { return task_; }
   int process() const { return process_; }
+  // Can be read once it has ended; negative where the system has no such descriptors.
+  int end() const { return end_; }
   bool is_frozen() const { return is_frozen_; }
   void set_frozen() { is_frozen_ = true; }
   // Whether it has written nothing to this file for so long.
@@ -102,6 +108,7 @@ class worker_process {
   bool is_frozen_ = false;
   pid_t process_ = -1;
   int pipe_ = -1;
+  int end_ = -1;
 };
 
 // A worker that is killed, by a lack of memory say, may do better when others are gone.
@@ -124,7 +131,7 @@ class pool final : public scheduler {
       while (any_left()) {
         for (; !waiting_.empty() && num_awake() < width_; waiting_.pop_front()) begin(stage, waiting_.front());
         if (stop.load()) throw error(error_kind::cancelled, "the job was stopped", "");
-        if (!take_ended(listener.finished)) ::poll(nullptr, 0, poll_ms);
+        if (!take_ended(listener.finished)) wait();
         look_for_frozen(stage);
         listener.waiting();
       }
@@ -155,6 +162,13 @@ class pool final : public scheduler {
   bool any_left() const {
     return !waiting_.empty() || std::any_of(running_.begin(), running_.end(),
                                             [this](const auto& worker) { return is_wanted(worker->task()); });
+  }
+
+  // Until a worker ends, or it is time to look around.
+  void wait() const {
+    std::vector<struct pollfd> ends;
+    for (const auto& worker : running_) ends.push_back({worker->end(), POLLIN, 0});
+    ::poll(ends.data(), ends.size(), poll_ms);
   }
 
   bool take_ended(const std::function<void(size_t)>& finished) {
@@ -193,7 +207,7 @@ class pool final : public scheduler {
   void stop_all() {
     for (const auto& worker : running_) worker->stop();
     for (int waited = 0; num_awake() > 0 && waited < 500; waited += poll_ms) {
-      ::poll(nullptr, 0, poll_ms);
+      wait();
       int status = 0;
       std::erase_if(running_, [&](const std::unique_ptr<worker_process>& w) { return w->ended(status); });
     }

@@ -9,11 +9,13 @@
 #include <system_error>
 
 #include "cluster/cluster.pb.h"
+#include "cluster/exchange_rows.h"
 #include "cluster/output_folder.h"
 #include "cluster/output_manifest.h"
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
 #include "engine/base/error.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 
 namespace flowrun::cluster {
@@ -42,11 +44,14 @@ source_piece piece_of(const Piece& message) {
 }
 
 // What the task reads of an input of its stage.
-task_input input_of(const StageTasks::Input& message, reading how, size_t task) {
+task_input input_of(const StageTasks::Input& message, reading how, size_t task, size_t num_tasks) {
   task_input out;
   const auto num_paths = static_cast<size_t>(message.paths_size());
   if (how == reading::piece) {
-    out.paths = {message.paths(static_cast<int>(task))};
+    const auto share_of = [&](size_t t) {
+      return message.paths().begin() + static_cast<ptrdiff_t>(num_paths * t / num_tasks);
+    };
+    out.paths.assign(share_of(task), share_of(task + 1));
     return out;
   }
   out.paths.assign(message.paths().begin(), message.paths().end());
@@ -60,8 +65,17 @@ task_input input_of(const StageTasks::Input& message, reading how, size_t task) 
 
 bool fits(const StageTasks::Input& message, reading how, size_t num_tasks) {
   const auto num_paths = static_cast<size_t>(message.paths_size());
-  if (how == reading::piece) return num_paths == num_tasks;
+  if (how == reading::piece) return num_paths >= num_tasks;
   return how == reading::all || static_cast<size_t>(message.bounds_size()) == (num_tasks + 1) * num_paths;
+}
+
+// Null: there is no such graph.
+std::shared_ptr<const plan::graph> body_at(std::shared_ptr<const plan::graph> graph, const StageTasks& tasks) {
+  for (const StageTasks::Step& step : tasks.graph()) {
+    if (graph == nullptr || step.node() >= graph->nodes.size()) return nullptr;
+    graph = plan::body_of(graph->nodes[step.node()], step.body());
+  }
+  return graph;
 }
 
 }  // namespace
@@ -70,32 +84,40 @@ specs::JobSpec prepared_task::planned_job(const shared_directory& directory) {
   return message_of<Plan>(directory.plan()).job();
 }
 
-prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t stage,
+prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t number,
                              size_t task)
-    : directory_(std::move(directory)), stage_(stage), task_(task) {
+    : directory_(std::move(directory)), stage_(number), task_(task) {
   const Plan plan = message_of<Plan>(directory_.plan());
-  const StageTasks tasks = message_of<StageTasks>(directory_.stage(stage));
-  const std::vector<bool> divides(plan.divides().begin(), plan.divides().end());
-  if (divides.size() != graph->nodes.size()) misfit(directory_.plan());
+  const StageTasks tasks = message_of<StageTasks>(directory_.stage(number));
+  graph = body_at(std::move(graph), tasks);
+  const std::vector<bool> divides(tasks.divides().begin(), tasks.divides().end());
+  if (graph == nullptr || divides.size() != graph->nodes.size() ||
+      static_cast<size_t>(tasks.scalars_size()) != graph->scalars.size())
+    misfit(directory_.stage(number));
+  scalars_ = graph->scalars;
+  for (size_t i = 0; i < scalars_.size(); ++i) scalars_[i].bits = tasks.scalars(static_cast<int>(i));
   const stages all = find_stages(*graph, divides);
+  const size_t stage = tasks.stage();
   if (stage >= all.all.size() || task >= tasks.num_tasks() ||
       static_cast<size_t>(tasks.inputs_size()) != all.all[stage].inputs.size() ||
       (all.all[stage].source >= 0 && static_cast<uint32_t>(tasks.pieces_size()) != tasks.num_tasks()))
-    misfit(directory_.stage(stage));
+    misfit(directory_.stage(number));
   cluster::task t;
   for (size_t i = 0; i < all.all[stage].inputs.size(); ++i) {
     const StageTasks::Input& in = tasks.inputs(static_cast<int>(i));
-    if (!fits(in, all.all[stage].inputs[i].how, tasks.num_tasks())) misfit(directory_.stage(stage));
-    t.inputs.push_back(input_of(in, all.all[stage].inputs[i].how, task));
+    if (!fits(in, all.all[stage].inputs[i].how, tasks.num_tasks())) misfit(directory_.stage(number));
+    t.inputs.push_back(input_of(in, all.all[stage].inputs[i].how, task, tasks.num_tasks()));
   }
   source_piece piece;
   if (all.all[stage].source >= 0) {
     piece = piece_of(tasks.pieces(static_cast<int>(task)));
     t.piece = &piece;
   }
-  attempt_ = directory_.make_attempt(stage, task);
-  const size_t num_written = streams_written(all, stage).size();
-  for (size_t i = 0; i < num_written; ++i) written_.push_back(fmt::format("{}/rows-{}", attempt_, i));
+  attempt_ = directory_.make_attempt(number, task);
+  for (const stream& s : streams_written(all, stage)) {
+    written_types_.push_back(type_of(*graph, s));
+    written_.push_back(fmt::format("{}/rows-{}", attempt_, written_.size()));
+  }
   t.written = written_;
   const std::string name = std::filesystem::path(attempt_).filename().string();
   t.output_path = [&](const plan::node& sink) {
@@ -117,7 +139,7 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
   Done done;
   *done.mutable_progress() = last;
   done.set_host(report.host());
-  *done.mutable_written() = {written_.begin(), written_.end()};
+  for (size_t i = 0; i < written_.size(); ++i) *done.add_written() = written_file(written_[i], written_types_[i]);
   for (const output& o : outputs_) {
     Done::Output& out = *done.add_outputs();
     out.set_node(o.node);

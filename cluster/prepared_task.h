@@ -16,11 +16,14 @@ namespace flowrun::cluster {
 
 class prepared_task {
  public:
-  // `graph`: of the plan's job, checked here again. Throws error(bad_data) for a plan that doesn't fit it.
-  prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t stage, size_t task);
+  // `graph`: of the plan's job, checked here again. `number`: of the stage, as it runs. Throws error(bad_data) for a
+  // plan that doesn't fit it.
+  prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t number, size_t task);
 
   // The job of the task. Its files have names of this attempt.
   const specs::JobSpec& job() const { return job_; }
+  // What its expressions name beside columns, inside of a loop or a graph that is called.
+  const std::vector<expr::constant>& scalars() const { return scalars_; }
   // The job has succeeded: the task is done, unless another attempt was first. Then what this one has written goes.
   void finish(const exec::RunReport& report, const std::vector<std::string>& warnings, const Progress& last);
   // About once a second: that the worker is at work, and how far it is. Never fails.
@@ -40,8 +43,10 @@ class prepared_task {
   size_t stage_, task_;
   std::string attempt_;
   std::vector<std::string> written_;
+  std::vector<record::row_type> written_types_;
   std::vector<output> outputs_;
   specs::JobSpec job_;
+  std::vector<expr::constant> scalars_;
 };
 
 }  // namespace flowrun::cluster

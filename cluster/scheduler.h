@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -37,6 +38,10 @@ std::unique_ptr<scheduler> local_pool(size_t width, std::vector<std::string> pro
 // same paths on all machines. Throws error(missing_input) where Spark, or the jar that runs tasks on it, isn't there.
 std::unique_ptr<scheduler> tasks_on_spark(const std::string& master, const std::vector<std::string>& program,
                                           const std::string& directory, const std::vector<std::string>& options);
+
+// What has fewer bytes to read inside of loops isn't divided: for as many a core works about as long as it takes to
+// start the tasks of some stages.
+constexpr uint64_t usual_least_divided_bytes = uint64_t{64} << 20;
 
 // Where tasks run.
 struct place {

@@ -42,6 +42,7 @@ std::string write_beside(const std::string& path, const google::protobuf::Messag
 }  // namespace
 
 std::string shared_directory::stage(size_t stage) const { return fmt::format("{}/stage-{}", path_, stage); }
+std::string shared_directory::given(size_t file) const { return fmt::format("{}/given-{}", path_, file); }
 std::string shared_directory::done(size_t stage, size_t task) const {
   return fmt::format("{}/done-{}-{}", path_, stage, task);
 }

@@ -21,6 +21,7 @@ class shared_directory {
   const std::string& path() const { return path_; }
   std::string plan() const { return path_ + "/plan"; }
   std::string stage(size_t stage) const;
+  std::string given(size_t file) const;
   std::string done(size_t stage, size_t task) const;
   std::string failed(size_t stage, size_t task) const;
   std::string said(size_t stage, size_t task) const;

@@ -69,16 +69,10 @@ class writer {
                            const plan::order& sorted_by) {
     specs::Node& n = add_node(id, "exchange.read");
     set_parameter(n, "path", path);
-    set_parameter(n, "type", type_value(type_of(in)));
+    set_parameter(n, "type", type_value(type_of(graph_, stream_of(in))));
     if (!sorted_by.empty()) set_parameter(n, "sorted_by", list_value(texts_of(sorted_by)));
     return n;
   }
-  record::row_type type_of(const stage_input& in) const {
-    if (in.runs && in.how != reading::merged)
-      return operators::partial_type(at(in.node).settings.as<operators::reduction>());
-    return in.runs ? graph_.input_of(at(in.node), 0).type : at(in.node).outputs[static_cast<size_t>(in.port)].type;
-  }
-
   // Its rows have the name of the node that gave them, which bodies of loops may know it by.
   void read(const stage_input& in, const task_input& files) {
     const plan::node& from = at(in.node);
@@ -145,6 +139,9 @@ class writer {
       for (specs::Input& in : *copy.mutable_inputs()) in.set_port(in.from_node());
     }
     name_scalars(copy);
+    // What comes from exchange files would have to be stored anew before any of it could be skipped.
+    for (size_t i = 0; i < x.inputs.size(); ++i)
+      if (x.inputs[i].stored && !takes_all_rows(x, i)) remove_parameter(copy, "skip");
     for (int i = 0; i < copy.inputs_size(); ++i) connect(*copy.mutable_inputs(i), takes_all(x, i));
     for (specs::Input& in : *copy.mutable_scalars()) connect(in, true);
     if (stage_.source == n && task_.piece != nullptr) narrow(copy, *task_.piece);
@@ -153,8 +150,8 @@ class writer {
 
   // Of an input as the user has written it: whether the node has to have all of its rows.
   static bool takes_all(const plan::node& n, int written_input) {
-    for (const plan::input_port& in : n.inputs)
-      if (in.spec == &n.spec->inputs(written_input)) return in.stored;
+    for (size_t i = 0; i < n.inputs.size(); ++i)
+      if (n.inputs[i].spec == &n.spec->inputs(written_input)) return takes_all_rows(n, i);
     return false;
   }
 
@@ -231,16 +228,11 @@ class writer {
 
 }  // namespace
 
-stream stream_of(const stage_input& in) { return {in.node, in.port, in.runs}; }
-
-std::vector<stream> streams_written(const stages& all, size_t stage) {
-  std::set<stream> out;
-  for (const cluster::stage& s : all.all)
-    for (const stage_input& in : s.inputs) {
-      const std::vector<int>& homes = in.runs ? all.of_runs : all.of_node;
-      if (homes[static_cast<size_t>(in.node)] == static_cast<int>(stage)) out.insert(stream_of(in));
-    }
-  return {out.begin(), out.end()};
+record::row_type type_of(const plan::graph& g, const stream& s) {
+  const plan::node& n = g.nodes[static_cast<size_t>(s.node)];
+  if (!s.runs) return n.outputs[static_cast<size_t>(s.port)].type;
+  return n.facts.sorts_by.empty() ? operators::partial_type(n.settings.as<operators::reduction>())
+                                  : g.input_of(n, 0).type;
 }
 
 specs::JobSpec job_of_task(const plan::graph& g, const stages& all, size_t stage, const task& t) {

@@ -19,16 +19,6 @@
 
 namespace flowrun::cluster {
 
-// Rows that a stage writes for others: of a node's output, or the runs of a sort.
-struct stream {
-  int node = -1;
-  int port = 0;
-  bool runs = false;
-  auto operator<=>(const stream&) const = default;
-};
-stream stream_of(const stage_input& in);
-std::vector<stream> streams_written(const stages& all, size_t stage);
-
 // What a task reads for an input of its stage.
 struct task_input {
   std::vector<std::string> paths;                     // in the order of the stream
@@ -41,6 +31,9 @@ struct task {
   std::vector<std::string> written;                           // where to, by streams_written()
   std::function<std::string(const plan::node&)> output_path;  // of a sink
 };
+
+// Of the rows of a stream.
+record::row_type type_of(const plan::graph& g, const stream& s);
 
 specs::JobSpec job_of_task(const plan::graph& g, const stages& all, size_t stage, const task& t);
 

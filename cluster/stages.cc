@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -22,6 +23,14 @@ operator_division division_of(const plan::node& n) {
   return n.role() == plan::operator_role::stateless ? operator_division::pieces : operator_division::whole;
 }
 
+// The fewest that the check has asked for.
+std::optional<size_t> terms_needed(const plan::node& x, size_t input) {
+  std::optional<size_t> out;
+  for (const plan::needed_key& k : x.facts.needs)
+    if (k.input == input && (!out || k.num_terms < *out)) out = k.num_terms;
+  return out;
+}
+
 // A sink whose pieces can't be parts of one output.
 bool writes_whole(const plan::node& n) { return n.facts.partitions || n.facts.index; }
 
@@ -31,8 +40,13 @@ class finder {
       : graph_(g), divides_(divides), home_(g.nodes.size(), -1), runs_home_(g.nodes.size(), -1) {}
 
   stages find() {
-    for (size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (!plan::is_internal(graph_.nodes[n])) place(static_cast<int>(n));
+    for (size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto n = static_cast<int>(i);
+      if (plan::is_body_stream(at(n)))
+        home_[i] = add_closed();
+      else if (!plan::is_internal(at(n)))
+        place(n);
+    }
     return in_order();
   }
 
@@ -62,9 +76,9 @@ class finder {
     const plan::node& x = at(n);
     for (size_t i = 0; i < x.inputs.size(); ++i) {
       const auto [node, port] = origin_of(graph_, x.inputs[i].from_node, x.inputs[i].from_port);
-      const bool stored = x.inputs[i].stored || x.declaration->role == plan::operator_role::control;
-      (stored ? out.whole : out.flowing).push_back({node, port});
-      if (!stored) out.flowing_inputs.push_back(i);
+      const bool whole = takes_all_rows(x, i);
+      (whole ? out.whole : out.flowing).push_back({node, port});
+      if (!whole) out.flowing_inputs.push_back(i);
     }
     for (const plan::scalar_row& s : x.scalars) {
       const plan::input_port& taken = at(s.taken_by).inputs[0];
@@ -97,7 +111,25 @@ class finder {
   int add(bool divided) {
     all_.emplace_back().divided = divided;
     merged_into_.push_back(static_cast<int>(all_.size()) - 1);
+    closed_.push_back(false);
     return merged_into_.back();
+  }
+  // Rows of control nodes, and from outside of a body, lie in as many files as it happens. No node joins the stage.
+  int add_closed() {
+    const int s = add(false);
+    closed_.back() = true;
+    return s;
+  }
+  bool is_closed(int s) const { return closed_[static_cast<size_t>(s)]; }
+  bool is_given(int s) { return is_closed(s) && of(s).control < 0; }
+  bool lies_in_pieces(const rows& r) { return is_closed(home(r)) || of(home(r)).divided; }
+
+  // Where nodes can work on the pieces of a stream that lies in pieces.
+  int open_home(const rows& r) {
+    if (!is_closed(home(r))) return home(r);
+    const int s = add(true);
+    read(s, r, reading::piece);
+    return s;
   }
 
   void read(int s, const rows& r, reading how, bool runs = false) {
@@ -143,8 +175,9 @@ class finder {
   void place(int n) {
     const plan::node& x = at(n);
     const streams in = streams_of(n);
+    if (x.declaration->role == plan::operator_role::control) return place_control(n, in);
     if (in.flowing.empty() && in.whole.empty()) return place_source(n);
-    if (divides_[static_cast<size_t>(n)] && of(home(in.flowing[0])).divided) return place_reduce(n, in.flowing[0]);
+    if (divides_[static_cast<size_t>(n)] && lies_in_pieces(in.flowing[0])) return place_reduce(n, in.flowing[0]);
     switch (division_of(x)) {
       case operator_division::pieces:
         if (in.flowing.size() == 1 && !x.facts.names_row_number && !writes_whole(x)) return place_piece(n, in);
@@ -166,6 +199,13 @@ class finder {
     put(n, s);
   }
 
+  void place_control(int n, const streams& in) {
+    const int s = add_closed();
+    of(s).control = n;
+    for (const rows& r : in.whole) read(s, r, reading::all);
+    put(n, s);
+  }
+
   // In one task, with those in front of it where they are in one task, too.
   void place_whole(int n, const streams& in) {
     std::vector<rows> all = in.flowing;
@@ -174,8 +214,8 @@ class finder {
     bool gathers = false;
     for (const rows& r : all) {
       const int s = home(r);
-      gathers = gathers || of(s).divided;
-      if (of(s).divided || !can_read(s, all)) continue;
+      gathers = gathers || lies_in_pieces(r);
+      if (lies_in_pieces(r) || !can_read(s, all)) continue;
       if (target < 0)
         target = s;
       else
@@ -189,8 +229,8 @@ class finder {
   }
 
   void place_piece(int n, const streams& in) {
-    int s = home(in.flowing[0]);
-    if (!of(s).divided) return place_whole(n, in);
+    if (!lies_in_pieces(in.flowing[0])) return place_whole(n, in);
+    int s = open_home(in.flowing[0]);
     const bool ready = std::none_of(in.whole.begin(), in.whole.end(), [&](const rows& r) { return home(r) == s; });
     if (!ready || !can_read(s, in.whole)) {
       s = add(true);
@@ -203,7 +243,8 @@ class finder {
   // False: the keys are not known, or some rows are needed as a whole.
   bool place_keys(int n, const streams& in) {
     const plan::node& x = at(n);
-    if (std::any_of(x.inputs.begin(), x.inputs.end(), [](const plan::input_port& p) { return p.stored; })) return false;
+    for (size_t i = 0; i < x.inputs.size(); ++i)
+      if (takes_all_rows(x, i)) return false;
     size_t kept = 0;
     for (const size_t i : in.flowing_inputs) {
       const std::optional<size_t> needed = terms_needed(x, i);
@@ -211,7 +252,7 @@ class finder {
       kept = kept == 0 ? *needed : std::min(kept, *needed);
     }
     if (kept == 0 || x.facts.sort.limited) return false;
-    if (std::none_of(in.flowing.begin(), in.flowing.end(), [&](const rows& r) { return of(home(r)).divided; }))
+    if (std::none_of(in.flowing.begin(), in.flowing.end(), [&](const rows& r) { return lies_in_pieces(r); }))
       return false;
     std::vector<rows> all = in.flowing;
     all.insert(all.end(), in.whole.begin(), in.whole.end());
@@ -233,17 +274,9 @@ class finder {
     put(n, target);
     return true;
   }
-  // The fewest that the check has asked for.
-  static std::optional<size_t> terms_needed(const plan::node& x, size_t input) {
-    std::optional<size_t> out;
-    for (const plan::needed_key& k : x.facts.needs)
-      if (k.input == input && (!out || k.num_terms < *out)) out = k.num_terms;
-    return out;
-  }
-
   void place_sort(int n, const streams& in) {
     const plan::node& x = at(n);
-    const int s = home(in.flowing[0]);
+    const int s = open_home(in.flowing[0]);
     runs_home_[static_cast<size_t>(n)] = s;
     of(s).runs.push_back(n);
     const bool limited = x.facts.sort.limited;
@@ -257,7 +290,7 @@ class finder {
 
   // Each task reduces its rows, and a task combines their results: one for all that are reduced in this stage.
   void place_reduce(int n, const rows& r) {
-    const int s = home(r);
+    const int s = open_home(r);
     const auto first_step = std::find_if(of(s).runs.begin(), of(s).runs.end(),
                                          [&](int other) { return divides_[static_cast<size_t>(other)]; });
     int target = first_step == of(s).runs.end() ? -1 : found(home_[static_cast<size_t>(*first_step)]);
@@ -272,7 +305,7 @@ class finder {
   stages in_order() {
     std::vector<int> left;
     for (size_t s = 0; s < all_.size(); ++s)
-      if (merged_into_[s] == static_cast<int>(s)) left.push_back(static_cast<int>(s));
+      if (merged_into_[s] == static_cast<int>(s) && !is_given(static_cast<int>(s))) left.push_back(static_cast<int>(s));
     for (const int s : left) std::sort(of(s).nodes.begin(), of(s).nodes.end());
     std::vector<int> number(all_.size(), -1);
     stages out;
@@ -282,9 +315,10 @@ class finder {
         if (number[static_cast<size_t>(s)] >= 0) continue;
         const std::vector<stage_input>& inputs = of(s).inputs;
         const bool ready = std::all_of(inputs.begin(), inputs.end(), [&](const stage_input& in) {
-          return number[static_cast<size_t>(stage_writing(in))] >= 0;
+          const int from = stage_writing(in);
+          return is_given(from) || number[static_cast<size_t>(from)] >= 0;
         });
-        if (ready && (next < 0 || of(s).nodes.front() < of(next).nodes.front())) next = s;
+        if (ready && (next < 0 || first_node(s) < first_node(next))) next = s;
       }
       FLOWRUN_CHECK(next >= 0);
       number[static_cast<size_t>(next)] = static_cast<int>(out.all.size());
@@ -297,13 +331,22 @@ class finder {
     };
     out.of_node = numbers(home_);
     out.of_runs = numbers(runs_home_);
+    for (const plan::node& n : graph_.nodes) {
+      if (n.declaration != &plan::body_result() && n.declaration != &plan::body_count()) continue;
+      const auto [node, port] = origin_of(graph_, n.inputs[0].from_node, n.inputs[0].from_port);
+      out.results.push_back({node, port});
+    }
     return out;
   }
+
+  // It may do no more than make runs.
+  int first_node(int s) { return of(s).nodes.empty() ? of(s).runs.front() : of(s).nodes.front(); }
 
   const plan::graph& graph_;
   const std::vector<bool>& divides_;
   std::vector<stage> all_;
   std::vector<int> merged_into_;
+  std::vector<bool> closed_;
   std::vector<int> home_, runs_home_;
 };
 
@@ -334,13 +377,35 @@ bool stage::merges() const {
 
 stages find_stages(const plan::graph& g, const std::vector<bool>& divides) { return finder(g, divides).find(); }
 
+bool takes_all_rows(const plan::node& n, size_t input) {
+  if (n.declaration->role == plan::operator_role::control) return true;
+  const bool skips = division_of(n) == operator_division::keys && terms_needed(n, input) && !n.facts.seeks_in_file;
+  return n.inputs[input].stored && !skips;
+}
+
+stream stream_of(const stage_input& in) { return {in.node, in.port, in.runs}; }
+
+std::vector<stream> streams_written(const stages& all, size_t stage) {
+  std::set<stream> out;
+  const auto add = [&](const stream& s) {
+    const std::vector<int>& homes = s.runs ? all.of_runs : all.of_node;
+    if (homes[static_cast<size_t>(s.node)] == static_cast<int>(stage)) out.insert(s);
+  };
+  for (const cluster::stage& s : all.all)
+    for (const stage_input& in : s.inputs) add(stream_of(in));
+  for (const stream& s : all.results) add(s);
+  return {out.begin(), out.end()};
+}
+
 std::pair<int, int> origin_of(const plan::graph& g, int node, int port) {
-  while (plan::is_internal(g.nodes[static_cast<size_t>(node)])) {
-    const plan::input_port& in = g.nodes[static_cast<size_t>(node)].inputs[0];
+  const auto at = [&g](int n) -> const plan::node& { return g.nodes[static_cast<size_t>(n)]; };
+  while (plan::is_internal(at(node)) && !plan::is_body_stream(at(node))) {
+    const plan::input_port& in = at(node).inputs[0];
     node = in.from_node;
     port = in.from_port;
   }
-  return {node, port};
+  if (!plan::is_body_stream(at(node))) return {node, port};
+  return {static_cast<int>(g.find(at(node).id) - g.nodes.data()), port};
 }
 
 plan::order order_of_runs(const plan::graph& g, int sort) {

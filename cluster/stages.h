@@ -18,10 +18,10 @@
 
 namespace flowrun::cluster {
 
-// What a task reads of a stream that another stage has written.
+// What a task reads of a stream that lies in files, which other tasks have written.
 enum class reading {
   all,     // every row, in order
-  piece,   // what the task of the same number has written
+  piece,   // a file, or some of them, as they lie behind each other
   merged,  // a range of keys: sorted runs, one for each task that has written, merged
 };
 
@@ -34,12 +34,23 @@ struct stage_input {
   bool operator==(const stage_input&) const = default;
 };
 
+// Rows that a stage writes for others: of a node's output, or what the first step of the node has written.
+struct stream {
+  int node = -1;
+  int port = 0;
+  bool runs = false;
+  auto operator<=>(const stream&) const = default;
+};
+stream stream_of(const stage_input& in);
+
 struct stage {
   std::vector<int> nodes;  // in topological order; internal ones, which users don't write, are not among them
   std::vector<int> runs;  // sorts that make their runs here and are merged elsewhere; reduces that give partial results
   std::vector<stage_input> inputs;
   bool divided = false;  // into several tasks
   int source = -1;       // of which a task reads a piece; -1: none
+  // A loop, `if` or call, which is alone here: one task, or stages of its bodies, as the driver decides. -1: no such.
+  int control = -1;
   // Of a divided stage that merges: rows that are equal in so many leading terms of their order are in one task. 0: it
   // doesn't matter.
   size_t kept_together = 0;
@@ -50,17 +61,27 @@ struct stage {
 
 struct stages {
   std::vector<stage> all;  // each behind those that it reads from
-  // By node: the stage that has its rows; of internal nodes -1.
+  // By node: the stage that has its rows; of internal nodes, and of streams that come from outside of a body, -1.
   std::vector<int> of_node;
   // By node: where it has its first step, as a sort makes its runs; -1: it has one step.
   std::vector<int> of_runs;
+  // What leaves a body.
+  std::vector<stream> results;
 };
 
 // `divides`: by node, whether a source can be read in pieces, and whether a reduce can be done in two steps. Loops,
-// `if` and calls are not looked into: they run as a whole.
+// `if` and calls are not looked into. Of a body, streams from outside lie in files already.
 stages find_stages(const plan::graph& g, const std::vector<bool>& divides);
 
-// The node that the rows of an input come from, behind internal ones: (node, port).
+// Whether the node has to have all rows of the input: it stores them, and doesn't do that only to skip some of rows that
+// are sorted as it wants them.
+bool takes_all_rows(const plan::node& n, size_t input);
+
+// Those that other stages read, and those that leave a body.
+std::vector<stream> streams_written(const stages& all, size_t stage);
+
+// The node that the rows of an input come from, behind internal ones: (node, port). Of a stream from outside of a body,
+// of which each reader has a node, the first of these.
 std::pair<int, int> origin_of(const plan::graph& g, int node, int port);
 
 // What the runs of a sort are sorted by: its keys, and where rows are sorted as whole numbers what remains of them.

@@ -265,7 +265,7 @@ class call_checker {
   const specs::Graph* graph_ = nullptr;
 };
 
-std::vector<uint64_t> rows_by_stream(const exec::stream_table& streams) {
+std::vector<uint64_t> rows_by_stream(const exec::body_streams& streams) {
   std::vector<uint64_t> out;
   for (const auto& [name, rows] : streams.in) out.push_back(rows->num_rows());
   return out;
@@ -278,7 +278,7 @@ uint64_t total(const std::vector<uint64_t>& num_rows) {
 // The calls of the graph that are around this one and, as long as this lives, this one.
 class call_at_work {
  public:
-  explicit call_at_work(exec::control_context& context, const settings& s, const exec::stream_table& streams)
+  explicit call_at_work(exec::control_context& context, const settings& s, const exec::body_streams& streams)
       : context_(context), settings_(s), calls_(*context.calls) {
     calls_.levels.push_back({rows_by_stream(streams), context.body_bytes});
   }
@@ -310,8 +310,8 @@ class call_at_work {
   void report() const {
     if (!settings_.recursive || calls_.levels.size() <= calls_.most_levels) return;
     calls_.most_levels = calls_.levels.size();
-    context_.job.report_value(context_.node.id, "depth",
-                              fmt::format("{}, {} of memory left there", depth(), format_bytes(context_.body_bytes)));
+    context_.report_value("depth",
+                          fmt::format("{}, {} of memory left there", depth(), format_bytes(context_.body_bytes)));
   }
 
  private:
@@ -338,7 +338,7 @@ class call_at_work {
 settings check(plan::node_checker& node) { return call_checker(node).run(); }
 
 void run(exec::control_context& context, const settings& s) {
-  exec::stream_table streams;
+  exec::body_streams streams;
   for (size_t i = 0; i < s.inputs.size(); ++i) streams.in[s.inputs[i]] = std::move(context.inputs[i]);
   streams.in_is_used_up = true;
   const bool runs = !s.when || s.when->holds(context, streams);
@@ -355,8 +355,7 @@ void run(exec::control_context& context, const settings& s) {
   }
   for (size_t i = 0; i < s.results.size(); ++i)
     if (context.is_read(i))
-      context.outputs[i] =
-          runs ? exec::shared_rows(streams.out.at(s.results[i])) : empty_rows(context, context.node.outputs[i].type);
+      context.outputs[i] = runs ? streams.out.at(s.results[i]) : empty_rows(context, context.node.outputs[i].type);
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ class if_checker {
 settings check(plan::node_checker& node) { return if_checker(node).run(); }
 
 void run(exec::control_context& context, const settings& s) {
-  exec::stream_table streams;
+  exec::body_streams streams;
   for (size_t i = 0; i < context.inputs.size(); ++i)
     streams.in[context.node.inputs[i].name] = std::move(context.inputs[i]);
   streams.in_is_used_up =

@@ -2,8 +2,8 @@
 //
 //   carried streams and scalars ─▶ body ─▶ next ─▶ … until the condition holds ─▶ outputs
 //
-// Streams lie in vectors: in memory while they are few, on scratch beyond. Nothing is copied between iterations; what
-// stays as it is stays where it is. Inputs are stored once and read in every iteration.
+// In a process streams lie in vectors: in memory while they are few, on scratch beyond. Nothing is copied between
+// iterations; what stays as it is stays where it is. Inputs are stored once and read in every iteration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ class loop {
                     fmt::format("in '{}', iteration {}: {}", context_.node.id, iteration_, problem.what()),
                     problem.hint());
       }
-      context_.counters.iterations.fetch_add(1, std::memory_order_relaxed);
+      context_.count_iteration();
       if (last) {
         ++iteration_;
         break;
@@ -64,20 +64,22 @@ class loop {
       streams_.in[s.name] = s.input ? context_.inputs[*s.input] : loaded(s);
     context_.inputs.clear();  // so rows that only start the loop are freed when others take their place
     for (size_t i = 0; i < settings_.collected.size(); ++i)
-      collected_.push_back(context_.is_read(i) ? context_.make_vector(settings_.collected[i].type, {}) : nullptr);
-    if (resume::manifest* const manifest = context_.job.manifest())
-      notes_.emplace(context_, settings_, manifest->loop(context_.node.id), streams_, collected_);
+      collected_.push_back(context_.is_read(i) ? context_.make_rows(settings_.collected[i].type, {}) : nullptr);
+    exec::vector_access* const vectors = context_.vectors();
+    resume::manifest* const manifest = vectors == nullptr ? nullptr : vectors->job.manifest();
+    if (manifest != nullptr)
+      notes_.emplace(*vectors, settings_, manifest->loop(context_.node.id), streams_, collected_);
   }
 
-  exec::shared_rows loaded(const carried_stream& s) {
-    const auto out = context_.make_vector(s.type, s.sought ? s.sorted_by : plan::order());
-    if (!s.any_order) context_.append(*out, load_rows(*s.rows, s.type, known_, context_.job.pool()));
+  exec::rows_handle loaded(const carried_stream& s) {
+    const auto out = context_.make_rows(s.type, s.sought ? s.sorted_by : plan::order());
+    if (!s.any_order) context_.append(*out, load_rows(*s.rows, s.type, known_, context_.pool()));
     context_.finish(*out);
     return out;
   }
 
-  exec::shared_rows rows_of(const body_rows& rows) const {
-    return rows.stream.empty() ? exec::shared_rows(streams_.out.at(rows.result)) : streams_.in.at(rows.stream);
+  const exec::rows_handle& rows_of(const body_rows& rows) const {
+    return rows.stream.empty() ? streams_.out.at(rows.result) : streams_.in.at(rows.stream);
   }
 
   // True when it was the last one.
@@ -86,13 +88,13 @@ class loop {
     context_.run_body(0, streams_, values_of(with_outer(scalars_, outer_)));
     for (size_t i = 0; i < collected_.size(); ++i)
       if (collected_[i] != nullptr) {
-        append_rows(context_, *rows_of(settings_.collected[i].from), *collected_[i]);
+        context_.append_all(*collected_[i], *rows_of(settings_.collected[i].from));
         if (notes_) notes_->collect(i, *rows_of(settings_.collected[i].from));
       }
     const std::vector<expr::constant> mentioned = settings_.mentioned.values(context_, streams_);
     next_scalars(mentioned);
     const bool last = settings_.until && holds(*settings_.until, all_values(mentioned));
-    std::vector<exec::shared_rows> next;  // all, before any is replaced: a stream may become what another was
+    std::vector<exec::rows_handle> next;  // all, before any is replaced: a stream may become what another was
     for (const carried_stream& s : settings_.streams) next.push_back(rows_of(s.next));
     for (size_t i = 0; i < next.size(); ++i) streams_.in[settings_.streams[i].name] = std::move(next[i]);
     streams_.out.clear();
@@ -125,27 +127,27 @@ class loop {
     }
     for (const carried_stream& s : settings_.streams) context_.outputs[port++] = streams_.in.at(s.name);
     const record::row_type& type = context_.node.outputs[port].type;
-    record::batch_builder builder(type, context_.job.pool(), record::rows_of_any_length(4096));
+    record::batch_builder builder(type, context_.pool(), record::rows_of_any_length(4096));
     std::byte* const row = builder.append();
     for (size_t i = 0; i < type.num_columns(); ++i) {
       // The number of iterations comes last, unless a scalar has its name.
       const uint64_t bits = i < settings_.scalars.size() ? scalars_[i].bits : iteration_;
       std::memcpy(row + type[i].offset, &bits, type[i].type.num_bytes);
     }
-    const auto values = context_.make_vector(type, {});
+    const auto values = context_.make_rows(type, {});
     context_.append(*values, builder.take());
     context_.finish(*values);
     context_.outputs[port] = values;
-    context_.job.report_value(context_.node.id, "iterations", fmt::format("{}", iteration_));
+    context_.report_value("iterations", fmt::format("{}", iteration_));
   }
 
   exec::control_context& context_;
   const loop_settings& settings_;
   const std::vector<expr::constant> outer_;  // what its body sees beside what it carries
   const std::vector<expr::constant> known_;  // what its own expressions name
-  exec::stream_table streams_;
+  exec::body_streams streams_;
   std::vector<expr::constant> scalars_;  // the carried ones, and the iteration
-  std::vector<std::shared_ptr<container::external_vector>> collected_;
+  std::vector<std::shared_ptr<exec::held_rows>> collected_;
   std::optional<loop_notes> notes_;  // of a job that can be resumed
   std::optional<uint64_t> times_;
   uint64_t iteration_ = 0;

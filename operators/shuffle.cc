@@ -49,7 +49,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
   if (!c.is_intake()) {
     add_merge(out, c, sorted.settings);
-    if (s.limit > 0) out.stages.push_back(make_ordered_cut(sorted.type, repeats::none, {}, s.limit));
+    if (s.limit > 0) out.stages.push_back(make_ordered_cut(sorted.type, repeats::none, {}, s.limit, c.job.pool()));
     out.stages.push_back(without_hidden_key(sorted, c.job.pool()));
     return out;
   }

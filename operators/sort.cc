@@ -272,7 +272,7 @@ void combine(exec::assembly& to, exec::build_context& c, const settings& s, cons
     add_total_stage(to, rows.type, s.keys.size(), rows.partial->totals, c.output_type(), c.job.pool(), c.batches);
   else
     add_group_stages(to, rows.type, rows.columns, s.combine, c.output_type(), c.job.pool(), c.batches);
-  if (s.limit > 0) to.stages.push_back(make_ordered_cut(c.output_type(), repeats::none, {}, s.limit));
+  if (s.limit > 0) to.stages.push_back(make_ordered_cut(c.output_type(), repeats::none, {}, s.limit, c.job.pool()));
 }
 
 exec::assembly build_merger(exec::build_context& c, const settings& s, const sorted_rows& rows) {
@@ -282,7 +282,7 @@ exec::assembly build_merger(exec::build_context& c, const settings& s, const sor
   if (!s.combine.empty())
     combine(out, c, s, rows);
   else if (where != repeats::none || s.limit > 0)
-    out.stages.push_back(make_ordered_cut(rows.type, where, rows.key, s.limit));
+    out.stages.push_back(make_ordered_cut(rows.type, where, rows.key, s.limit, c.job.pool()));
   if (!rows.projection.empty() && s.combine.empty()) {
     named_expressions original;
     for (size_t i = 0; i < c.output_type().num_columns(); ++i)
@@ -304,7 +304,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
       combine(out, c, s, rows);
     else
       out.stages.push_back(
-          make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit));
+          make_ordered_cut(rows.type, s.unique ? repeats::anywhere : repeats::none, rows.key, s.limit, c.job.pool()));
     return out;
   }
   const sorted_rows rows = plan_rows(c.input_type(), s);

@@ -174,7 +174,7 @@ class node_builder {
     operators::add_merge(out_, c_, sort);
     const operators::repeats where = sort.unique ? operators::repeats::at_batch_starts : operators::repeats::none;
     if (sort.unique || sort.limit > 0)
-      out_.stages.push_back(operators::make_ordered_cut(sort.type, where, sort.key, sort.limit));
+      out_.stages.push_back(operators::make_ordered_cut(sort.type, where, sort.key, sort.limit, c_.job.pool()));
     node_pointer node = made(outputs());
     if (node->stage.push != nullptr) return add(std::move(node), false);
     if (sort.type != c_.output_type()) node->refuse("it gives on sorted rows as they are, and its output has others");

@@ -52,9 +52,9 @@ size_t most_tasks_of(const cluster::place& where, size_t given) {
   return given > 0 ? given : where.local_width > 0 ? where.local_width : on_spark;
 }
 
-// What this machine has is shared by the tasks that run here at once; on Spark, where a task has one core, -m is a
-// task's.
-uint64_t memory_of_a_task(const resources& machine, const cluster::place& where) {
+// The memory of a task. What this machine has is shared by those that run here at once; on Spark, where a task has one
+// core, -m is a task's.
+uint64_t task_bytes(const resources& machine, const cluster::place& where) {
   if (where.local_width > 0) return machine.memory_bytes / where.local_width;
   return machine.memory_bytes / (machine.memory_from == "default" ? std::max(machine.threads, 1U) : 1);
 }
@@ -62,7 +62,7 @@ uint64_t memory_of_a_task(const resources& machine, const cluster::place& where)
 // Where users say nothing of the number of tasks, there are as many as can sort without scratch.
 cluster::divided_job divided(const loaded_job& loaded, const cluster::place& where, size_t tasks) {
   return cluster::divide(loaded.graph, most_tasks_of(where, tasks), file_bytes,
-                         tasks > 0 ? 0 : memory_of_a_task(loaded.machine, where));
+                         tasks > 0 ? 0 : task_bytes(loaded.machine, where));
 }
 
 // What a worker may use, and how it is to work. On Spark -j is a task's, too.
@@ -71,7 +71,7 @@ std::vector<std::string> worker_options(const resources& machine, const run_argu
   const bool is_local = where.local_width > 0;
   const size_t width = is_local ? where.local_width : 1;
   std::vector<std::string> out;
-  add(out, "-m", std::to_string(memory_of_a_task(machine, where)));
+  add(out, "-m", std::to_string(task_bytes(machine, where)));
   const bool one_thread = !is_local && machine.threads_from == "default";
   add(out, "-j", std::to_string(one_thread ? 1 : std::max<size_t>(machine.threads / width, 1)));
   for (const block::disk_config& disk : machine.scratch) {
@@ -107,7 +107,8 @@ exec::job_progress progress_of(const cluster::driver_progress& now) {
   out.num_phases = now.num_stages;
   out.rows_done = now.rows;
   out.bytes_read = now.bytes_read;
-  out.activity = fmt::format("{}: {} of {}", now.nodes, now.num_done, counted(now.num_tasks, "task"));
+  out.activity = fmt::format("{}: {} of {}", now.inside.empty() ? now.nodes : now.inside, now.num_done,
+                             counted(now.num_tasks, "task"));
   out.work.done = static_cast<double>(now.stage) + now.ratio;
   out.work.ratio = out.work.done / static_cast<double>(std::max<size_t>(now.num_stages, 1));
   out.work.exact = false;
@@ -150,8 +151,12 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
   const std::unique_ptr<cluster::scheduler> tasks =
       where.local_width > 0 ? cluster::local_pool(where.local_width, program, directory->path(), options)
                             : cluster::tasks_on_spark(where.spark, program, directory->path(), options);
-  const cluster::driver_settings settings{divided(loaded, where, arguments.tasks),
-                                          cluster::shared_directory(directory->path()), arguments.resume};
+  const cluster::driver_settings settings{.job = divided(loaded, where, arguments.tasks),
+                                          .directory = cluster::shared_directory(directory->path()),
+                                          .keeps = arguments.resume,
+                                          .operators = known_operators(),
+                                          .least_divided_bytes = arguments.least_divided_bytes,
+                                          .task_bytes = task_bytes(loaded.machine, where)};
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   exec::job_progress last;
   std::string told;
@@ -159,8 +164,9 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
   const auto show = [&](const cluster::driver_progress& now) {
     last = progress_of(now);
     progress.update(last);
-    const std::string line = fmt::format("stage {} of {}: {} of {} done", now.stage + 1, now.num_stages, now.num_done,
-                                         counted(now.num_tasks, "task"));
+    const std::string line =
+        fmt::format("stage {} of {}{}: {} of {} done", now.stage + 1, now.num_stages,
+                    now.inside.empty() ? "" : ", " + now.inside, now.num_done, counted(now.num_tasks, "task"));
     if (line == told) return;
     const bool is_new_stage = stage != now.stage;
     stage = now.stage;

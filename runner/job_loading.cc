@@ -150,7 +150,8 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
 
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
                              std::vector<plan::file_use> own, bool may_replace_inputs,
-                             std::function<void(const plan::file_use&, const plan::file_use&)> on_clash) {
+                             std::function<void(const plan::file_use&, const plan::file_use&)> on_clash,
+                             std::vector<expr::constant> scalars) {
   if (std::vector<fault> faults = load_plugins_of(*spec); !faults.empty()) return {{}, std::move(faults)};
   // Declarations live as long as the program; the catalog only finds them.
   const plan::vocabulary catalog = known_vocabulary();
@@ -162,16 +163,18 @@ plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::ve
     return file_bytes(path);
   };
   return plan::check(std::move(spec), catalog, plan::known_files(num_bytes, file_beginning),
-                     {io::identify, io::resolved_path, std::move(own), may_replace_inputs, std::move(on_clash)});
+                     {io::identify, io::resolved_path, std::move(own), may_replace_inputs, std::move(on_clash)},
+                     std::move(scalars));
 }
 
 planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,
-                     std::vector<plan::file_use> own, bool may_replace_inputs) {
+                     std::vector<plan::file_use> own, bool may_replace_inputs, std::vector<expr::constant> scalars) {
   planned_job out;
   const auto note_clash = [&out](const plan::file_use& a, const plan::file_use& b) {
     out.clashing.insert(out.clashing.end(), {a.who, b.who});
   };
-  plan::check_result checked = check_job(spec, out.job.missing_inputs, std::move(own), may_replace_inputs, note_clash);
+  plan::check_result checked =
+      check_job(spec, out.job.missing_inputs, std::move(own), may_replace_inputs, note_clash, std::move(scalars));
   out.faults = std::move(checked.faults);
   if (!out.faults.empty()) return out;
   out.job.graph = std::make_shared<plan::graph>(std::move(checked.checked));

@@ -69,8 +69,10 @@ struct planned_job {
   std::vector<fault> faults;
   std::vector<std::string> clashing;  // who uses a file that another one uses, where that is a fault: 'out', --report
 };
+// `scalars`: as plan::check() has them.
 planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_arguments& given,
-                     std::vector<plan::file_use> own = {}, bool may_replace_inputs = false);
+                     std::vector<plan::file_use> own = {}, bool may_replace_inputs = false,
+                     std::vector<expr::constant> scalars = {});
 
 // Of a regular file; -1 for what is none.
 int64_t file_bytes(const std::string& path);
@@ -79,7 +81,8 @@ int64_t file_bytes(const std::string& path);
 // listed in `missing`. `on_clash`: plan::outer_files.
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
                              std::vector<plan::file_use> own = {}, bool may_replace_inputs = false,
-                             std::function<void(const plan::file_use&, const plan::file_use&)> on_clash = {});
+                             std::function<void(const plan::file_use&, const plan::file_use&)> on_clash = {},
+                             std::vector<expr::constant> scalars = {});
 
 // Unless a job or the command line says otherwise.
 constexpr exec::verification verified_sorts = exec::verification::fixed_width;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "cluster/scheduler.h"
 #include "engine/block/block_manager.h"
 #include "engine/exec/services.h"
 #include "engine/io/request.h"
@@ -58,6 +59,8 @@ struct run_arguments {
   std::string report;          // empty: none; - for standard output
   std::string cluster;         // where its tasks run; empty: no tasks
   size_t tasks = 0;            // of a stage, at most; 0: as many as run at once
+  // Loops, `if` and calls that have fewer bytes to read are one task.
+  uint64_t least_divided_bytes = cluster::usual_least_divided_bytes;
   bool resume = false;         // keeps what is finished, and goes on with what an earlier run has left
 };
 

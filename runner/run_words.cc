@@ -35,6 +35,9 @@ void run_words::declare(declared_command& of) {
   of.word("--tasks", tasks, "N",
           "With --cluster: into how many tasks a stage is divided at most. Default: local's N; 16; more to sort in "
           "memory.");
+  of.word("--divide-from", divide_from, "BYTES",
+          "With --cluster: loops, ifs and calls that read fewer run as one task. Default: 64MiB.")
+      .for_experts();
   of.word("--progress", progress, "MODE", "auto, bar, plain, json (lines on standard error), none.")
       .one_of(names_of(progress_modes()));
   of.word("--report", plain.report, "FILE",
@@ -86,6 +89,11 @@ run_arguments values_of(const run_words& given) {
   out.page_anywhere = out.page_listen == default_page_address;
   if (!out.page_listen.empty()) page_addresses(out.page_listen);
   out.tasks = tasks_of(given.tasks, out.cluster);
+  if (!given.divide_from.empty()) {
+    if (out.cluster.empty())
+      throw error(error_kind::usage, "--divide-from is for jobs on a cluster", "add --cluster local:N");
+    out.least_divided_bytes = bytes_of("--divide-from", given.divide_from);
+  }
   out.progress = choice_of("--progress", given.progress, progress_modes());
   out.backend = choice_of("--backend", given.backend, backends());
   out.engine.direct = !given.no_direct;

@@ -14,6 +14,7 @@ struct run_words {
   std::string progress = "auto";
   std::string backend = "auto";
   std::string tasks;
+  std::string divide_from;
   bool no_direct = false;
   bool no_sync = false;
 

@@ -60,7 +60,7 @@ cluster::Progress progress_of(exec::job& job) {
 }
 
 void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
-  planned_job planned = plan_job(shared(task.job()), arguments.resources);
+  planned_job planned = plan_job(shared(task.job()), arguments.resources, {}, false, task.scalars());
   refuse(planned.faults);
   const interrupts signals;
   exec::job_settings settings = settings_of(planned.job, arguments);

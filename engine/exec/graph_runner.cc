@@ -1,9 +1,11 @@
 #include "engine/exec/graph_runner.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/exec/body_runner.h"
 #include "engine/exec/control_context.h"
 #include "engine/exec/resumed_phases.h"
@@ -16,29 +18,96 @@ namespace {
 
 constexpr uint64_t small_rows = 10'000;
 
-void append_all(graph_host& host, container::external_vector& rows, record::batch b) {
-  while (rows.push(b, host.wakeup()).is_blocked()) host.wait();
-}
-
-void finish_all(graph_host& host, container::external_vector& rows) {
-  for (;;) {
-    const outcome result = rows.finish(host.wakeup());
-    if (result.is_done()) return;
-    if (result.is_blocked()) host.wait();
+// A control node of this process: its rows lie in vectors.
+class vector_context final : public control_context {
+ public:
+  vector_context(const plan::graph& g, const plan::node& n, services& job, node_counters& counters, graph_host& host)
+      : control_context(g, n), counters_(counters), host_(host), level_(host.activities().size()), vectors_{job} {
+    vectors_.make_vector = [this](const record::row_type& type, const plan::order& sorted_by) {
+      return make_vector(type, sorted_by, vectors_.job, result_memory);
+    };
+    vectors_.append = [this](container::external_vector& to, record::batch rows) {
+      while (to.push(rows, host_.wakeup()).is_blocked()) host_.wait();
+    };
+    vectors_.finish = [this](container::external_vector& rows) {
+      while (!vectors_.complete([&](waker& w) { return rows.finish(w); }).is_done()) continue;
+    };
+    vectors_.next_of = [this](container::external_vector::reader& rows) {
+      const record::batch* front = nullptr;
+      const outcome o = vectors_.complete([&](waker& w) { return rows.front(front, w); });
+      return o.is_ready() ? front : nullptr;
+    };
+    vectors_.complete = [this](const std::function<outcome(waker&)>& step) {
+      for (;;) {
+        const outcome o = step(host_.wakeup());
+        if (!o.is_blocked()) return o;
+        host_.wait();
+      }
+    };
   }
-}
 
-// The next batch of a reader; null behind the last one.
-const record::batch* next_of(graph_host& host, container::external_vector::reader& rows) {
-  const record::batch* front = nullptr;
-  for (;;) {
-    const outcome result = rows.front(front, host.wakeup());
-    if (result.is_blocked())
-      host.wait();
-    else
-      return result.is_ready() ? front : nullptr;
+  vector_memory result_memory;  // of each vector that it makes
+  std::function<void(size_t body, stream_table& streams, const std::vector<uint64_t>& scalars)> run;
+
+  void add_input(shared_rows rows) { inputs.push_back(std::make_shared<vector_rows>(std::move(rows))); }
+  std::vector<shared_rows> take_outputs() {
+    std::vector<shared_rows> out;
+    for (rows_handle& rows : outputs)
+      out.push_back(rows == nullptr ? nullptr : vector_of(*std::exchange(rows, nullptr)));
+    return out;
   }
-}
+
+  record::batch_pool& pool() override { return vectors_.job.pool(); }
+  std::shared_ptr<held_rows> make_rows(const record::row_type& type, const plan::order& sorted_by) override {
+    return std::make_shared<vector_rows>(vectors_.make_vector(type, sorted_by));
+  }
+  void append(held_rows& to, record::batch rows) override { vectors_.append(growing_vector(to), std::move(rows)); }
+  void append_all(held_rows& to, const held_rows& from) override {
+    if (from.num_rows() == 0) return;
+    const auto reader = vector_of(from)->read(reading_bytes);
+    while (const record::batch* front = vectors_.next_of(*reader)) {
+      append(to, *front);
+      reader->pop();
+    }
+  }
+  void finish(held_rows& rows) override { vectors_.finish(growing_vector(rows)); }
+  std::vector<std::byte> first_of(const held_rows& rows) override {
+    const auto reader = vector_of(rows)->read(reading_bytes);
+    const record::batch* const front = vectors_.next_of(*reader);
+    FLOWRUN_CHECK(front != nullptr);
+    return {front->row(0), front->row(0) + front->row_bytes};
+  }
+  void run_body(size_t i, body_streams& streams, const std::vector<uint64_t>& scalars) override {
+    stream_table table;
+    table.in_is_used_up = streams.in_is_used_up;
+    for (auto& [name, rows] : streams.in) {
+      table.in[name] = vector_of(*rows);
+      if (streams.in_is_used_up) rows.reset();
+    }
+    run(i, table, scalars);
+    for (auto& [name, rows] : table.out) streams.out[name] = std::make_shared<vector_rows>(std::move(rows));
+    streams.counts = std::move(table.counts);
+  }
+  void note(const std::string& what) override {
+    std::vector<std::string>& activities = host_.activities();
+    activities.resize(level_ + 1);
+    activities[level_] = node.id + ": " + what;
+    host_.look_around();
+  }
+  void count_iteration() override { counters_.iterations.fetch_add(1, std::memory_order_relaxed); }
+  void report_value(const std::string& name, const std::string& value) override {
+    vectors_.job.report_value(node.id, name, value);
+  }
+  vector_access* vectors() override { return &vectors_; }
+
+ private:
+  static constexpr uint64_t reading_bytes = 256 * KiB;
+
+  node_counters& counters_;
+  graph_host& host_;
+  const size_t level_;
+  vector_access vectors_;
+};
 
 }  // namespace
 
@@ -100,17 +169,10 @@ void graph_runner::run_phase(size_t x, bool here) {
   if (job_.manifest() != nullptr) release_what_was_read(graph_, plan_, x, *job_.manifest());
 }
 
-// The body as the checker made it: all copies of it that run share this one.
-std::shared_ptr<const plan::graph> graph_runner::checked_body(const plan::node& n, size_t body) const {
-  std::shared_ptr<const plan::graph> checked = n.bodies.empty() ? n.recursion.lock() : n.bodies.at(body);
-  FLOWRUN_CHECK(checked != nullptr);
-  return checked;
-}
-
 body_runner& graph_runner::body_of(int node, size_t body, const plan::machine& resources, const vector_memory& result) {
   std::unique_ptr<body_runner>& runner = bodies_[{node, body}];
   if (runner == nullptr) {
-    runner = std::make_unique<body_runner>(checked_body(graph_.nodes[static_cast<size_t>(node)], body), resources,
+    runner = std::make_unique<body_runner>(plan::body_of(graph_.nodes[static_cast<size_t>(node)], body), resources,
                                            result, host_);
   }
   return *runner;
@@ -119,19 +181,13 @@ body_runner& graph_runner::body_of(int node, size_t body, const plan::machine& r
 void graph_runner::run_control(int node) {
   const plan::node& n = graph_.nodes[static_cast<size_t>(node)];
   const auto index = static_cast<size_t>(node);
-  control_context context(graph_, n, job_, record_.counters[index]);
-  for (size_t k = 0; k < n.inputs.size(); ++k) context.inputs.push_back(builder_.take_stored(index, k));
-  context.outputs.resize(n.outputs.size());
-  context.known_scalars = builder_.scalars_of(index);
-
   const plan::control_memory memory =
       plan::divide_control_memory(n, plan_.resources, plan_.share_of(node, plan::node_part::work));
   plan::machine resources = plan_.resources;
-  resources.memory_bytes = context.body_bytes = memory.body_bytes;
+  resources.memory_bytes = memory.body_bytes;
   resources.pattern_bytes = 0;  // set aside around them
-  context.calls = &host_.calls_of(*checked_body(n, 0));
   uint64_t num_read = 0;
-  for (size_t i = 0; i < n.outputs.size(); ++i) num_read += context.is_read(i) ? 1 : 0;
+  for (const plan::output_port& port : n.outputs) num_read += port.consumers.empty() ? 0 : 1;
   // Results that a later phase reads are held until then.
   const vector_memory carried{memory.vector_bytes, memory.vector_bytes};
   vector_memory result = carried;
@@ -139,35 +195,24 @@ void graph_runner::run_control(int node) {
     if (s.node == node && s.part == plan::node_part::work && num_read > 0)
       result.kept_bytes = std::min(result.kept_bytes, s.kept_bytes / num_read);
 
-  context.make_vector = [&](const record::row_type& type, const plan::order& sorted_by) {
-    return make_vector(type, sorted_by, job_, result);
-  };
-  context.append = [&](container::external_vector& rows, record::batch b) { append_all(host_, rows, std::move(b)); };
-  context.finish = [&](container::external_vector& rows) { finish_all(host_, rows); };
-  context.next_of = [&](container::external_vector::reader& rows) { return next_of(host_, rows); };
-  context.complete = [&](const std::function<outcome(waker&)>& step) {
-    for (;;) {
-      const outcome o = step(host_.wakeup());
-      if (!o.is_blocked()) return o;
-      host_.wait();
-    }
-  };
-  context.run_body = [&](size_t body, stream_table& streams, const std::vector<uint64_t>& scalars) {
+  vector_context context(graph_, n, job_, record_.counters[index], host_);
+  for (size_t k = 0; k < n.inputs.size(); ++k) context.add_input(builder_.take_stored(index, k));
+  context.outputs.resize(n.outputs.size());
+  context.known_scalars = builder_.scalars_of(index);
+  context.body_bytes = memory.body_bytes;
+  context.calls = &host_.calls_of(*plan::body_of(n, 0));
+  context.result_memory = result;
+  context.run = [&](size_t body, stream_table& streams, const std::vector<uint64_t>& scalars) {
     body_of(node, body, resources, plan::carries(n) ? carried : result).run(streams, scalars);
   };
   std::vector<std::string>& activities = host_.activities();
   const size_t level = activities.size();
   activities.push_back(n.id);
-  context.note = [&](const std::string& what) {
-    activities.resize(level + 1);
-    activities[level] = n.id + ": " + what;
-    host_.look_around();
-  };
   host_.operators().at(n.declaration->name)->control(context);
   activities.resize(level);
   for (auto& [place, runner] : bodies_)
     if (place.first == node) runner->forget_kept();
-  builder_.set_results(index, std::move(context.outputs));
+  builder_.set_results(index, context.take_outputs());
 }
 
 }  // namespace flowrun::exec

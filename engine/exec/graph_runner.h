@@ -40,7 +40,6 @@ class graph_runner {
  private:
   void run_phase(size_t x, bool here);
   void run_control(int node);
-  std::shared_ptr<const plan::graph> checked_body(const plan::node& n, size_t body) const;
   body_runner& body_of(int node, size_t body, const plan::machine& resources, const vector_memory& result);
   bool is_small(const stream_table* streams) const;
 

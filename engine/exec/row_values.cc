@@ -19,20 +19,13 @@ class row_values final : public ordered_stage {
   }
 
   outcome push(record::batch& in, output&, waker&) override {
-    if (num_rows_ == 0 && in.num_rows > 0)
-      for (const record::column& c : type_.columns())
-        if (const auto type = expr::scalar_type(c.type))
-          values_.push_back({c.name, *type, expr::scalar_bits(in.row(0) + c.offset, c.type)});
+    if (num_rows_ == 0 && in.num_rows > 0) values_ = values_of_row(type_, in.row(0));
     num_rows_ += in.num_rows;
     return outcome::ready();
   }
 
   outcome finish(output&, waker&) override {
-    if (num_rows_ != 1)
-      throw error(error_kind::bad_data,
-                  fmt::format("'{}' has {} rows; expressions of {} name values of it, for which it needs just one",
-                              rows_, num_rows_ == 0 ? "no" : format_count(num_rows_), readers_),
-                  "a reduce gives one row of aggregates, of no rows too");
+    check_one_row(num_rows_, rows_, readers_);
     return outcome::done();
   }
 
@@ -49,6 +42,22 @@ class passing_stage final : public stateless_stage {
 };
 
 }  // namespace
+
+expr::scalar_values values_of_row(const record::row_type& type, const std::byte* row) {
+  expr::scalar_values out;
+  for (const record::column& c : type.columns())
+    if (const auto as = expr::scalar_type(c.type))
+      out.push_back({c.name, *as, expr::scalar_bits(row + c.offset, c.type)});
+  return out;
+}
+
+void check_one_row(uint64_t num_rows, const std::string& rows, const std::string& readers) {
+  if (num_rows == 1) return;
+  throw error(error_kind::bad_data,
+              fmt::format("'{}' has {} rows; expressions of {} name values of it, for which it needs just one", rows,
+                          num_rows == 0 ? "no" : format_count(num_rows), readers),
+              "a reduce gives one row of aggregates, of no rows too");
+}
 
 std::unique_ptr<ordered_stage> make_row_values(const record::row_type& type, expr::scalar_values& values,
                                                std::string rows, std::string readers) {

@@ -83,6 +83,11 @@ bool is_internal(const node& n) {
          n.declaration == &row_values() || n.declaration == &waiting_rows();
 }
 
+std::shared_ptr<const graph> body_of(const node& control, size_t i) {
+  if (control.bodies.empty()) return control.recursion.lock();
+  return i < control.bodies.size() ? control.bodies[i] : nullptr;
+}
+
 std::string full_name(const graph& g, const node& n) { return g.path.empty() ? n.id : g.path + "." + n.id; }
 
 bool lies_in_a_vector(const graph& g, const input_port& in) {

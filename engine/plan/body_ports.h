@@ -2,6 +2,8 @@
 // user can name. Pure declarations; what runs is built by exec/pipeline_builder.cc.
 #pragma once
 
+#include <cstddef>
+#include <memory>
 #include <string>
 
 #include "engine/plan/graph.h"
@@ -26,6 +28,9 @@ bool takes_in_early(const operator_declaration& d, bool stored, bool as_vector);
 bool is_body_stream(const node& n);
 // Any of the five: not a node that the user wrote.
 bool is_internal(const node& n);
+
+// Body i of a control node as it was checked; a recursive call's is the graph that it is inside of. Null: there is none.
+std::shared_ptr<const graph> body_of(const node& control, size_t i);
 
 // What reports, metrics and messages call a node: "levels.reached" is the node reached inside of the node levels.
 std::string full_name(const graph& g, const node& n);

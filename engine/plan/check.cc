@@ -379,9 +379,10 @@ endpoint_name split_endpoint(const std::string& text) {
 }
 
 check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files,
-                   const outer_files& others) {
+                   const outer_files& others, std::vector<expr::constant> scalars) {
   check_result result;
   result.checked.job = std::move(job);
+  result.checked.scalars = std::move(scalars);
   result.checked.functions = catalog.functions();
   job_checker(result.faults, catalog, files).run(result.checked, others);
   return result;

@@ -38,9 +38,10 @@ struct outer_files {
   std::function<void(const file_use& a, const file_use& b)> on_clash = {};
 };
 
-// check() of graph.h with them.
+// check() of graph.h with them. `scalars`: values that all expressions may name, of a job that stands for a part of a
+// body.
 check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files,
-                   const outer_files& others);
+                   const outer_files& others, std::vector<expr::constant> scalars = {});
 
 // The files of a source or sink whose parameters have the right shape. A path in which braces are wrong, which the
 // check of the node says, is taken as it stands.

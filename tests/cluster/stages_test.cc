@@ -18,8 +18,7 @@ divided_job divided(const std::string& nodes) {
 
 // "* rows kept >sorted | * sorted/k: sorted | total" and so on: * in front of what has several tasks, > in front of
 // runs that are made, behind "from" what is read of other stages.
-std::string drawing(const std::string& nodes) {
-  const divided_job job = divided(nodes);
+std::string drawing_of(const divided_job& job) {
   const auto id = [&](int n) { return job.graph->nodes[static_cast<size_t>(n)].id; };
   std::string out;
   for (const stage& s : job.cut.all) {
@@ -38,6 +37,7 @@ std::string drawing(const std::string& nodes) {
   }
   return out;
 }
+std::string drawing(const std::string& nodes) { return drawing_of(divided(nodes)); }
 
 constexpr const char* numbers =
     "  a: {op: generate, with: {rows: 1000, columns: {x: i, k: \"i % 7\", l: \"i % 3\"}}}\n";
@@ -148,7 +148,8 @@ TEST(stages, a_table_goes_to_every_task) {
             "* a f t | * l w from piece:a all:t");
 }
 
-TEST(stages, loops_run_as_a_whole_with_what_is_whole_beside_them) {
+// The driver decides whether they are one task, or stages of their bodies.
+TEST(stages, control_nodes_are_alone) {
   EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
   c: {op: reduce, in: a, with: {let: {n: "count()"}}}
   r:
@@ -160,9 +161,62 @@ TEST(stages, loops_run_as_a_whole_with_what_is_whole_beside_them) {
       then: {t: {op: map, in: rows, with: {x: x}}}
       else: {t: {op: map, in: rows, with: {x: l}}}
       out: {out: t}
-  w: {op: file.write_csv, in: r, with: {path: o}}
+  m: {op: map, in: r, with: {y: "x + 1"}}
+  w: {op: file.write_csv, in: m, with: {path: o}}
 )yaml"),
-            "* a >c | 1 c r w from all:c all:a");
+            "* a >c | 1 c from all:c | 1 r from all:a all:c | * m w from piece:r");
+}
+
+// Breadth-first search. The streams from outside of the body lie in files already.
+TEST(stages, a_body) {
+  const divided_job job = divided(R"yaml(
+  e: {op: generate, with: {rows: 1000, columns: {src: "i % 100", dst: "i % 77"}}}
+  edges: {op: sort, in: e, with: {by: [src, dst]}}
+  levels:
+    op: loop
+    in: {edges: edges}
+    with:
+      carry: {prev: {rows: []}, cur: {rows: [{node: 0}], type: {node: u64}}, t: {value: 0}}
+      body:
+        reached: {op: join, in: {left: cur, right: edges}, with: {by: {node: src}}}
+        next:    {op: map, in: reached, with: {node: dst}}
+        sorted:  {op: sort, in: next, with: {by: [node], unique: true}}
+        fresh:   {op: join, in: {left: sorted, right: cur}, with: {by: [node], kind: anti}}
+        new:     {op: join, in: {left: fresh, right: prev}, with: {by: [node], kind: anti}}
+        level:   {op: map, in: new, with: {node: node, value: "t + 1"}}
+      next:    {prev: cur, cur: new, t: "t + 1"}
+      until:   "rows(new) == 0"
+      collect: {out: level}
+  w: {op: file.write_csv, in: levels.out, with: {path: o}}
+)yaml");
+  const plan::node& levels = *job.graph->find("levels");
+  EXPECT_EQ(drawing_of(divide(levels.bodies.at(0), 3, job.file_bytes)),
+            "* reached next >sorted from cur edges by 1 | * sorted fresh new level from sorted cur prev by 1");
+  EXPECT_EQ(describe(job), R"yaml(on a cluster: 4 stages
+  stage 1: 3 tasks, pieces of 'e'
+    runs    e
+    sorts   runs of 'edges'
+  stage 2: 3 tasks
+    reads   a range of src, dst of 'edges'
+    runs    edges
+  stage 3: stages of its own; one task, if it reads less than 64.0 MiB
+    reads   all of 'edges'
+    runs    levels
+      levels: 2 stages each time
+        stage 1: up to 3 tasks
+          reads   a range of node of 'cur'
+          reads   a range of src of 'edges'
+          runs    reached, next
+          sorts   runs of 'sorted'
+        stage 2: up to 3 tasks
+          reads   a range of node of 'sorted'
+          reads   a range of node of 'cur'
+          reads   a range of node of 'prev'
+          runs    sorted, fresh, new, level
+  stage 4: up to 3 tasks
+    reads   a piece of 'levels'
+    runs    w
+)yaml");
 }
 
 TEST(stages, a_reduce_has_two_steps_where_partial_results_say_all) {

@@ -40,6 +40,8 @@ VARIANTS = {
     "memory": ["--backend", "memory", "--force-spill"],
     "buffered": ["--no-direct", "--force-spill", "--block-size", "8192"],
     "cluster": ["--cluster", "local:3", *TINY],
+    "loops-as-stages": ["--cluster", "local:3", "--divide-from", "1", *TINY],
+    "stages-of-loops": ["--cluster", "local:3", "--divide-from", "1", *TINY],
     "compressed": [*SPILL, "--block-size", "16384"],  # and see compressing()
 }
 KEPT = {"job.yaml", "expect.py", "README.md", "README", "__pycache__"}
@@ -116,7 +118,7 @@ def run(flowrun, folder, variant):
         code, said = run_job(flowrun, folder / "job.yaml", {"dir": folder, "out": out}, work / "scratch", options)
         if code != 0:
             return [f"exit code {code}: {said}"]
-        if variant == "cluster":
+        if "--cluster" in options:
             found = differences_of_parts(folder, folder / "expected", out)
         else:
             found = differences(folder / "expected", out)

@@ -18,6 +18,7 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
+import parts  # noqa: E402
 from cases import JOBS  # noqa: E402
 from refusals import REFUSALS  # noqa: E402
 from rows import pack, unpack  # noqa: E402
@@ -31,6 +32,8 @@ VARIANTS = {
     "tiny-spill": [*TINY, *SPILL],
     "plain": [*TINY, "--plain-executor"],
 }
+# Stages of tasks, those of loops, too: a process for each of many tasks, so it isn't tried in turn with the others.
+STAGES = {"stages": ["--cluster", "local:2", "--divide-from", "1"]}
 bad_data = 65
 
 
@@ -96,17 +99,18 @@ def try_case(flowrun, name, seed, variant):
     with tempfile.TemporaryDirectory(prefix="flowrun-jobs-") as temporary:
         folder = pathlib.Path(temporary)
         params = {**written(case, folder), "out": folder / "out"}
-        code, said = run(flowrun, name, params, folder, VARIANTS[variant])
+        variant_options = (VARIANTS | STAGES)[variant]
+        code, said = run(flowrun, name, params, folder, variant_options)
         if code != 0:
             return f"exit code {code}: {said}"
-        data = params["out"].read_bytes()
+        data = parts.joined(params["out"]) if params["out"].is_dir() else params["out"].read_bytes()
         rows = data if job.widths is None else unpack(data, job.widths)
         if case.expected is not None and rows != case.expected:
             return f"parameters {case.params}\n  it wrote {rows}\n  expected {case.expected}"
         if case.judge and not case.judge(rows):
             return f"parameters {case.params}\n  it wrote {rows}, which is wrong"
         if job.checker:
-            problem = try_checker(flowrun, job, case, params, rows, rng, folder, VARIANTS[variant])
+            problem = try_checker(flowrun, job, case, params, rows, rng, folder, variant_options)
             if problem:
                 return problem
         left = [path for path in (folder / "scratch").rglob("*") if path.is_file()]
@@ -132,7 +136,7 @@ def main():
     parser.add_argument("--job", choices=JOBS)
     parser.add_argument("--seed", type=int, help="only this case")
     parser.add_argument("--cases", type=int, help="how many, instead of the job's number")
-    parser.add_argument("--variant", choices=VARIANTS, help="only this one, instead of all in turn")
+    parser.add_argument("--variant", choices=VARIANTS | STAGES, help="only this one, instead of all in turn")
     parser.add_argument("--list", action="store_true")
     options = parser.parse_args()
     if options.list:
@@ -149,7 +153,7 @@ def main():
             for seed in seeds:
                 variant = variants[seed % len(variants)]
                 tries[f"--seed {seed} --variant {variant}"] = pool.submit(try_case, options.flowrun, name, seed, variant)
-            if options.seed is None:
+            if options.seed is None and options.variant not in STAGES:
                 for refusal in REFUSALS.get(name, []):
                     tries[refusal.what] = pool.submit(try_refusal, options.flowrun, name, refusal)
             problems = {what: found.result() for what, found in tries.items() if found.result()}

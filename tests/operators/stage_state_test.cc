@@ -92,7 +92,7 @@ TEST_F(stage_state, of_a_cut) {
   for (const auto& [where, limit] : std::vector<std::pair<repeats, uint64_t>>{
            {repeats::none, 50}, {repeats::at_batch_starts, 0}, {repeats::anywhere, 0}, {repeats::anywhere, 70}})
     expect_to_go_on(type_, [&, where = where, limit = limit] {
-      return std::get<stage_pointer>(make_ordered_cut(type_, where, {{0, false, 0, 0}}, limit));
+      return std::get<stage_pointer>(make_ordered_cut(type_, where, {{0, false, 0, 0}}, limit, pool_));
     });
 }
 

@@ -30,6 +30,7 @@ OPTIONS = {
     "--verify": [],
     "--resume": [],
     "--cluster": ["local:1", "local:2", "local:3"],  # outputs are folders of parts
+    "--divide-from": ["1", "64KiB"],  # which loops are divided, too
     "--two-disks": [],  # a second scratch directory
 }
 # The options of which there is not one without a meaning for results are tried most.
@@ -46,6 +47,8 @@ def draw_options(r, known):
             out += [word, r.choice(values)] if values else [word]
     if "--resume" in out and ("memory" in out or "--cluster" in out):  # scratch in memory can't be gone on with
         out.remove("--resume")
+    if "--divide-from" in out and "--cluster" not in out:
+        del out[out.index("--divide-from") : out.index("--divide-from") + 2]
     if "--cluster" in out:  # tasks share the disk and the memory
         for word in ("memory", "--backend") if "memory" in out else ():
             out.remove(word)

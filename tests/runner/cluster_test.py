@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 
-from flowrun_process import main, process_test
+from cluster_process import cluster_process, words_of
+from flowrun_process import main
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import parts  # noqa: E402
@@ -29,7 +30,7 @@ nodes:
 LONG = "3000000"
 
 
-class cluster_test(process_test):
+class cluster_test(cluster_process):
     def setUp(self):
         super().setUp()
         self.write("job.yaml", JOB)
@@ -51,22 +52,6 @@ class cluster_test(process_test):
         out = {path.name for path in (self.dir / "out").iterdir()} if (self.dir / "out").exists() else set()
         scratch = self.files("scratch") if (self.dir / "scratch").exists() else []
         self.assertEqual((out - {"all.csv", "groups.csv"}, scratch), (set(), []))
-
-    def workers(self, driver):
-        """Process numbers of the driver's workers."""
-        out = subprocess_children(driver.pid)
-        return [pid for pid in out if b"worker" in words_of(pid)]
-
-    def until_workers(self, driver, stage):
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            self.assertIsNone(driver.poll(), driver.stderr.read() if driver.poll() is not None else "")
-            for pid in self.workers(driver):
-                words = words_of(pid)
-                if b"worker" in words and words[words.index(b"worker") + 2] == str(stage).encode():
-                    return pid
-            time.sleep(0.005)
-        self.fail("no worker was met")
 
     def test_the_same_rows_and_a_report(self):
         expected = self.expected()
@@ -219,12 +204,6 @@ class cluster_test(process_test):
         self.nothing_left()
         self.assertEqual(self.files("out") if (self.dir / "out").exists() else [], [])
 
-    def until_gone(self, pid):
-        deadline = time.monotonic() + 30
-        while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
-
     def test_workers_end_with_a_killed_driver_and_the_next_run_removes_what_is_left(self):
         expected = self.expected("-p", f"rows={LONG}")
         driver = self.start("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}")
@@ -321,20 +300,6 @@ class cluster_test(process_test):
         self.assertIn("starts over: the job has changed", done.stderr)
         self.assertEqual(self.outputs(), expected)
         self.nothing_left()
-
-
-def words_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-    except (FileNotFoundError, ProcessLookupError):  # it has ended
-        return []
-
-
-def subprocess_children(pid):
-    try:
-        return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except (FileNotFoundError, ProcessLookupError):
-        return []
 
 
 if __name__ == "__main__":

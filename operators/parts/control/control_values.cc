@@ -226,20 +226,17 @@ std::vector<expr::constant> mentioned_nodes::names(plan::node_checker& node, con
 }
 
 std::vector<expr::constant> mentioned_nodes::values(exec::control_context& context,
-                                                    const exec::stream_table& streams) const {
+                                                    const exec::body_streams& streams) const {
   std::vector<expr::constant> out;
   for (const count& c : counts_)
     out.push_back({c.name, value_type::of(type_kind::u64),
                    c.of_stream ? streams.in.at(c.id)->num_rows() : streams.counts.at(c.id)});
   for (const field& f : fields_) {
-    const exec::shared_rows rows = f.of_stream ? streams.in.at(f.id) : streams.out.at(f.id);
+    const exec::rows_handle& rows = f.of_stream ? streams.in.at(f.id) : streams.out.at(f.id);
     if (rows->num_rows() != 1)
       throw error(error_kind::bad_data, fmt::format("'{}' needs one row, and there are {}", f.name, rows->num_rows()),
                   "a reduce gives one row of aggregates");
-    const auto reader = rows->read(256 * KiB);
-    const record::batch* const front = context.next_of(*reader);
-    FLOWRUN_CHECK(front != nullptr);
-    out.push_back({f.name, f.type, expr::scalar_bits(front->row(0) + f.offset, f.column_type)});
+    out.push_back({f.name, f.type, expr::scalar_bits(context.first_of(*rows).data() + f.offset, f.column_type)});
   }
   return out;
 }
@@ -260,7 +257,7 @@ input_values::input_values(plan::node_checker& node, const specs::Value& text) :
 }
 
 std::vector<expr::constant> input_values::values(exec::control_context& context,
-                                                 const exec::stream_table& streams) const {
+                                                 const exec::body_streams& streams) const {
   std::vector<expr::constant> out = mentioned_.values(context, streams);
   add_memory(out, context.scalars(), context.body_bytes);
   return with_outer(std::move(out), context.known_scalars);
@@ -272,25 +269,13 @@ input_condition check_condition_on_inputs(plan::node_checker& node, const specs:
   return out;
 }
 
-bool input_condition::holds(exec::control_context& context, const exec::stream_table& streams) const {
+bool input_condition::holds(exec::control_context& context, const exec::body_streams& streams) const {
   return operators::holds(*condition, mentioned.values(context, streams));
 }
 
-// --- vectors ---
-
-void append_rows(exec::control_context& context, const container::external_vector& from,
-                 container::external_vector& to) {
-  if (from.num_rows() == 0) return;
-  const auto reader = from.read(256 * KiB);
-  while (const record::batch* front = context.next_of(*reader)) {
-    context.append(to, *front);
-    reader->pop();
-  }
-}
-
-exec::shared_rows empty_rows(exec::control_context& context, const record::row_type& type,
+exec::rows_handle empty_rows(exec::control_context& context, const record::row_type& type,
                              const plan::order& sorted_by) {
-  const auto out = context.make_vector(type, sorted_by);
+  const auto out = context.make_rows(type, sorted_by);
   context.finish(*out);
   return out;
 }

@@ -51,7 +51,7 @@ class mentioned_nodes {
   // the body has run. `port_of` finds a stream by its name, or a result by its id.
   using port_finder = std::function<const plan::output_port&(const std::string& name, bool is_stream)>;
   std::vector<expr::constant> names(plan::node_checker& node, const port_finder& port_of);
-  std::vector<expr::constant> values(exec::control_context& context, const exec::stream_table& streams) const;
+  std::vector<expr::constant> values(exec::control_context& context, const exec::body_streams& streams) const;
 
  private:
   struct count {
@@ -83,7 +83,7 @@ class input_values {
   input_values(plan::node_checker& node, const specs::Value& text);
   const std::vector<expr::constant>& names() const { return names_; }  // for check()
   // With those of the scalars around the node.
-  std::vector<expr::constant> values(exec::control_context& context, const exec::stream_table& streams) const;
+  std::vector<expr::constant> values(exec::control_context& context, const exec::body_streams& streams) const;
 
  private:
   mentioned_nodes mentioned_;
@@ -94,16 +94,12 @@ class input_values {
 struct input_condition {
   input_values mentioned;
   std::optional<expr::expression> condition;
-  bool holds(exec::control_context& context, const exec::stream_table& streams) const;
+  bool holds(exec::control_context& context, const exec::body_streams& streams) const;
 };
 input_condition check_condition_on_inputs(plan::node_checker& node, const specs::Value& text);
 
-// All rows of a vector behind those of another.
-void append_rows(exec::control_context& context, const container::external_vector& from,
-                 container::external_vector& to);
-
-// An empty vector, finished.
-exec::shared_rows empty_rows(exec::control_context& context, const record::row_type& type,
+// None, finished.
+exec::rows_handle empty_rows(exec::control_context& context, const record::row_type& type,
                              const plan::order& sorted_by = {});
 
 // The longest prefix of `order` by which rows sorted by `have` are sorted.

@@ -16,18 +16,18 @@ constexpr uint64_t reading_bytes = 256 * KiB;
 
 }  // namespace
 
-loop_notes::loop_notes(exec::control_context& context, const loop_settings& settings, resume::kept_loop& kept,
-                       const exec::stream_table& streams, const collected_vectors& collected)
-    : context_(context), settings_(settings), kept_(kept), cost_ns_(expected_cost_ns), noted_ns_(now_ns()) {
+loop_notes::loop_notes(exec::vector_access& vectors, const loop_settings& settings, resume::kept_loop& kept,
+                       const exec::body_streams& streams, const collected_streams& collected)
+    : vectors_(vectors), settings_(settings), kept_(kept), cost_ns_(expected_cost_ns), noted_ns_(now_ns()) {
   for (const carried_stream& s : settings_.streams) noted_.push_back(streams.in.at(s.name));
   for (size_t i = 0; i < collected.size(); ++i)
     collected_.push_back(collected[i] == nullptr ? nullptr
                                                  : std::make_unique<container::row_run_writer>(
-                                                       settings_.collected[i].type, context_.job.blocks()));
+                                                       settings_.collected[i].type, vectors_.job.blocks()));
 }
 
-void loop_notes::go_on(uint64_t& iteration, std::vector<expr::constant>& scalars, exec::stream_table& streams,
-                       const collected_vectors& collected) {
+void loop_notes::go_on(uint64_t& iteration, std::vector<expr::constant>& scalars, exec::body_streams& streams,
+                       const collected_streams& collected) {
   const resume::loop_progress& before = kept_.before();
   if (before.iteration == 0) return;
   iteration = before.iteration;
@@ -36,20 +36,22 @@ void loop_notes::go_on(uint64_t& iteration, std::vector<expr::constant>& scalars
     const carried_stream& s = settings_.streams[i];
     const auto found = before.carried.find(s.name);
     if (found == before.carried.end()) continue;
-    const auto rows = context_.make_vector(s.type, s.sought ? s.sorted_by : plan::order());
+    const auto rows = vectors_.make_vector(s.type, s.sought ? s.sorted_by : plan::order());
     read(found->second, *rows);
-    context_.finish(*rows);
-    streams.in[s.name] = rows;
-    noted_[i] = exec::shared_rows(rows);
+    vectors_.finish(*rows);
+    streams.in[s.name] = std::make_shared<exec::vector_rows>(exec::shared_rows(rows));
+    noted_[i] = streams.in[s.name];
   }
   for (size_t i = 0; i < before.collected.size() && i < collected.size(); ++i)
-    if (collected[i] != nullptr) read(before.collected[i], *collected[i]);
+    if (collected[i] != nullptr) read(before.collected[i], exec::growing_vector(*collected[i]));
   noted_ns_ = now_ns();
 }
 
-void loop_notes::collect(size_t output, const container::external_vector& rows) { write(rows, *collected_[output]); }
+void loop_notes::collect(size_t output, const exec::held_rows& rows) {
+  write(*exec::vector_of(rows), *collected_[output]);
+}
 
-void loop_notes::note(uint64_t next, const std::vector<expr::constant>& scalars, const exec::stream_table& streams) {
+void loop_notes::note(uint64_t next, const std::vector<expr::constant>& scalars, const exec::body_streams& streams) {
   const uint64_t begin = now_ns();
   if (begin - noted_ns_ < most_share * cost_ns_) return;
   resume::loop_step step;
@@ -57,9 +59,9 @@ void loop_notes::note(uint64_t next, const std::vector<expr::constant>& scalars,
   for (size_t i = 0; i < settings_.scalars.size(); ++i) step.scalars.push_back(scalars[i].bits);
   for (size_t i = 0; i < settings_.streams.size(); ++i) {
     const std::string& name = settings_.streams[i].name;
-    const exec::shared_rows& rows = streams.in.at(name);
+    const exec::rows_handle& rows = streams.in.at(name);
     if (noted_[i].lock() == rows) continue;
-    step.carried[name] = runs_of(*rows);
+    step.carried[name] = runs_of(*exec::vector_of(*rows));
     noted_[i] = rows;
   }
   for (const auto& writer : collected_) step.collected.push_back(writer ? flush(*writer) : resume::stream_runs());
@@ -69,7 +71,7 @@ void loop_notes::note(uint64_t next, const std::vector<expr::constant>& scalars,
 }
 
 resume::stream_runs loop_notes::runs_of(const container::external_vector& rows) {
-  container::row_run_writer writer(rows.type(), context_.job.blocks());
+  container::row_run_writer writer(rows.type(), vectors_.job.blocks());
   write(rows, writer);
   return flush(writer);
 }
@@ -77,28 +79,28 @@ resume::stream_runs loop_notes::runs_of(const container::external_vector& rows) 
 void loop_notes::write(const container::external_vector& rows, container::row_run_writer& to) {
   if (rows.num_rows() == 0) return;
   const auto reader = rows.read(reading_bytes);
-  while (const record::batch* front = context_.next_of(*reader)) {
+  while (const record::batch* front = vectors_.next_of(*reader)) {
     record::batch left = *front;
-    static_cast<void>(context_.complete([&](waker& w) { return to.push(left, w); }));
+    static_cast<void>(vectors_.complete([&](waker& w) { return to.push(left, w); }));
     reader->pop();
   }
 }
 
 resume::stream_runs loop_notes::flush(container::row_run_writer& writer) {
-  static_cast<void>(context_.complete([&](waker& w) { return writer.flush(w); }));
+  static_cast<void>(vectors_.complete([&](waker& w) { return writer.flush(w); }));
   return writer.take();
 }
 
 void loop_notes::read(resume::stream_runs runs, container::external_vector& to) {
-  container::row_run_reader reader(to.type(), context_.job.blocks(), std::move(runs));
+  container::row_run_reader reader(to.type(), vectors_.job.blocks(), std::move(runs));
   record::batch rows;
-  while (!context_
+  while (!vectors_
               .complete([&](waker& w) {
                 rows = {};
                 return reader.next(rows, w);
               })
               .is_done())
-    context_.append(to, rows);
+    vectors_.append(to, rows);
 }
 
 }  // namespace flowrun::operators

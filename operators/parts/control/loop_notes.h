@@ -20,19 +20,19 @@ namespace flowrun::operators {
 
 class loop_notes {
  public:
-  using collected_vectors = std::vector<std::shared_ptr<container::external_vector>>;
+  using collected_streams = std::vector<std::shared_ptr<exec::held_rows>>;
 
   // `streams` and `collected`: as the loop begins. All outlive it.
-  loop_notes(exec::control_context& context, const loop_settings& settings, resume::kept_loop& kept,
-             const exec::stream_table& streams, const collected_vectors& collected);
+  loop_notes(exec::vector_access& vectors, const loop_settings& settings, resume::kept_loop& kept,
+             const exec::body_streams& streams, const collected_streams& collected);
 
   // What an earlier process noted, if it did, takes the place of all that.
-  void go_on(uint64_t& iteration, std::vector<expr::constant>& scalars, exec::stream_table& streams,
-             const collected_vectors& collected);
+  void go_on(uint64_t& iteration, std::vector<expr::constant>& scalars, exec::body_streams& streams,
+             const collected_streams& collected);
   // Rows that were added to a collected output.
-  void collect(size_t output, const container::external_vector& rows);
+  void collect(size_t output, const exec::held_rows& rows);
   // An iteration is over; `next` follows. Notes it where it is time to.
-  void note(uint64_t next, const std::vector<expr::constant>& scalars, const exec::stream_table& streams);
+  void note(uint64_t next, const std::vector<expr::constant>& scalars, const exec::body_streams& streams);
 
  private:
   resume::stream_runs runs_of(const container::external_vector& rows);
@@ -40,13 +40,13 @@ class loop_notes {
   resume::stream_runs flush(container::row_run_writer& writer);
   void read(resume::stream_runs runs, container::external_vector& to);
 
-  exec::control_context& context_;
+  exec::vector_access& vectors_;
   const loop_settings& settings_;
   resume::kept_loop& kept_;
-  std::vector<std::weak_ptr<const container::external_vector>> noted_;  // by carried stream: what it was then
-  std::vector<std::unique_ptr<container::row_run_writer>> collected_;   // by output; null: nobody reads it
-  uint64_t cost_ns_;                                                    // of the last one
-  uint64_t noted_ns_;                                                   // when that was
+  std::vector<std::weak_ptr<const exec::held_rows>> noted_;            // by carried stream: what it was then
+  std::vector<std::unique_ptr<container::row_run_writer>> collected_;  // by output; null: nobody reads it
+  uint64_t cost_ns_;                                                   // of the last one
+  uint64_t noted_ns_;                                                  // when that was
 };
 
 }  // namespace flowrun::operators

@@ -1,0 +1,114 @@
+// flowrun plan --cluster: the stages of a job for people.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "cluster/driver.h"
+#include "engine/base/counted.h"
+#include "engine/base/units.h"
+#include "engine/plan/body_ports.h"
+
+namespace flowrun::cluster {
+
+namespace {
+
+std::string described_input(const plan::graph& g, const stage_input& in, size_t kept_together) {
+  const std::string& id = g.nodes[static_cast<size_t>(in.node)].id;
+  switch (in.how) {
+    case reading::all: return fmt::format("{} of '{}'", in.runs ? "partial results" : "all", id);
+    case reading::piece: return fmt::format("a piece of '{}'", id);
+    case reading::merged: break;
+  }
+  plan::order by = order_of(g, in);
+  if (kept_together > 0) by.resize(std::min(kept_together, by.size()));
+  return fmt::format("a range of {} of '{}'", plan::to_string(by), id);
+}
+
+// How many tasks there will be.
+struct task_count {
+  size_t num_tasks = 1;
+  bool at_most = false;  // it depends on rows that aren't there yet
+  std::string text() const {
+    const std::string count = num_tasks == 1 ? "one task" : counted(num_tasks, "task");
+    return (at_most && num_tasks > 1 ? "up to " : "") + count;
+  }
+};
+
+// Of each stage.
+std::vector<task_count> task_counts(const divided_job& job) {
+  std::vector<task_count> out;
+  const bool is_body = !job.graph->path.empty();
+  for (const stage& st : job.cut.all) {
+    task_count count{1, false};
+    if (st.divided && st.merges()) count = {job.most_tasks, is_body};
+    if (st.source >= 0) count.num_tasks = job.pieces[static_cast<size_t>(st.source)].size();
+    for (const stage_input& in : st.inputs) {
+      if (in.how != reading::piece) continue;
+      const int from = job.cut.of_node[static_cast<size_t>(in.node)];
+      const bool is_known = from >= 0 && job.cut.all[static_cast<size_t>(from)].control < 0;
+      count = is_known ? out[static_cast<size_t>(from)] : task_count{job.most_tasks, true};
+    }
+    out.push_back(count);
+  }
+  return out;
+}
+
+class describer {
+ public:
+  std::string text;
+
+  void add(const divided_job& job, const std::string& indent) {
+    seen_.insert(job.graph.get());
+    const std::vector<task_count> counts = task_counts(job);
+    for (size_t s = 0; s < job.cut.all.size(); ++s) {
+      const stage& st = job.cut.all[s];
+      const auto id = [&](int n) { return job.graph->nodes[static_cast<size_t>(n)].id; };
+      std::string tasks = counts[s].text();
+      if (st.source >= 0) tasks += fmt::format(", pieces of '{}'", id(st.source));
+      if (st.control >= 0)
+        tasks = fmt::format("stages of its own; one task, if it reads less than {}",
+                            format_bytes(usual_least_divided_bytes));
+      text += fmt::format("{}stage {}: {}\n", indent, s + 1, tasks);
+      for (const stage_input& in : st.inputs)
+        text +=
+            fmt::format("{}  reads   {}\n", indent, described_input(*job.graph, in, st.divided ? st.kept_together : 0));
+      std::vector<std::string> names;
+      for (const int n : st.nodes) names.push_back(id(n));
+      if (!names.empty()) text += fmt::format("{}  runs    {}\n", indent, fmt::join(names, ", "));
+      for (const int n : st.runs)
+        text += fmt::format("{}  {} '{}'\n", indent,
+                            job.divides[static_cast<size_t>(n)] ? "reduces rows for" : "sorts   runs of", id(n));
+      if (!st.reasons.empty()) text += fmt::format("{}  whole, because of {}\n", indent, fmt::join(st.reasons, ", "));
+      if (st.control >= 0) add_bodies(job, job.graph->nodes[static_cast<size_t>(st.control)], indent + "    ");
+    }
+  }
+
+ private:
+  void add_bodies(const divided_job& job, const plan::node& n, const std::string& indent) {
+    for (size_t i = 0; i == 0 || i < n.bodies.size(); ++i) {
+      const std::shared_ptr<const plan::graph> body = plan::body_of(n, i);
+      if (body == nullptr) continue;
+      if (seen_.contains(body.get())) {
+        text += fmt::format("{}the stages of {} again\n", indent, body->path);
+        continue;
+      }
+      const divided_job inside = divide(body, job.most_tasks, job.file_bytes);
+      text += fmt::format("{}{}: {} each time\n", indent, body->path, counted(inside.cut.all.size(), "stage"));
+      add(inside, indent + "  ");
+    }
+  }
+
+  std::set<const plan::graph*> seen_;
+};
+
+}  // namespace
+
+std::string describe(const divided_job& job) {
+  describer out;
+  out.text = fmt::format("on a cluster: {}\n", counted(job.cut.all.size(), "stage"));
+  out.add(job, "  ");
+  return out.text;
+}
+
+}  // namespace flowrun::cluster

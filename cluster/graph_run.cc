@@ -1,0 +1,284 @@
+#include "cluster/graph_run.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cluster/control_run.h"
+#include "cluster/cut_points.h"
+#include "cluster/stage_job.h"
+#include "cluster/text_cuts.h"
+#include "engine/base/counted.h"
+#include "engine/base/error.h"
+
+namespace flowrun::cluster {
+
+namespace {
+
+// Workers write how far they are once a second.
+constexpr std::chrono::seconds between_readings{1};
+
+}  // namespace
+
+graph_run::graph_run(job_run& job, divided_job divided, std::vector<StageTasks::Step> place)
+    : job_(job), divided_(std::move(divided)), graph_(*divided_.graph), cut_(divided_.cut), place_(std::move(place)) {
+  for (size_t s = 0; s < cut_.all.size(); ++s)
+    for (const stage_input& in : cut_.all[s].inputs) streams_[stream_of(in)].last_reader = s;
+  for (const stream& s : cut_.results) streams_[s].leaves = true;
+}
+
+void graph_run::give(const std::string& name, std::shared_ptr<const exchange_rows> rows) {
+  const plan::node* const n = graph_.find(name);
+  if (n == nullptr) return;
+  const auto found = streams_.find({static_cast<int>(n - graph_.nodes.data()), 0});
+  if (found != streams_.end()) found->second.rows = std::move(rows);
+}
+
+void graph_run::carry_out() {
+  for (size_t s = 0; s < cut_.all.size(); ++s) run_stage(s);
+}
+
+std::shared_ptr<const exchange_rows> graph_run::rows_of(const plan::node& result) const {
+  return rows_of_input(result, 0);
+}
+
+const std::shared_ptr<const exchange_rows>& graph_run::rows_of_input(const plan::node& n, size_t input) const {
+  const auto [node, port] = origin_of(graph_, n.inputs[input].from_node, n.inputs[input].from_port);
+  return streams_.at({node, port}).rows;
+}
+
+void graph_run::run_stage(size_t s) {
+  if (!is_body()) job_.stage = s;
+  if (is_worth_stages(s))
+    run_control(at(cut_.all[s].control));
+  else
+    run_tasks(s);
+  let_go(s);
+  job_.unread.remove();
+}
+
+// Of small rows the whole node is done by one task before others have begun.
+bool graph_run::is_worth_stages(size_t s) const {
+  const stage& st = cut_.all[s];
+  if (st.control < 0 || divided_.most_tasks < 2) return false;
+  return num_bytes_read(st) >= job_.settings.least_divided_bytes || counts_calls(graph_, at(st.control));
+}
+
+uint64_t graph_run::num_bytes_read(const stage& st) const {
+  uint64_t out = 0;
+  for (const stage_input& in : st.inputs) out += streams_.at(stream_of(in)).rows->num_bytes();
+  return std::max<uint64_t>(out, 1);  // so with a limit of 1 all is divided
+}
+
+void graph_run::run_control(const plan::node& n) {
+  control_run control(*this, n);
+  job_.settings.operators.at(n.declaration->name)->control(control);
+  const std::vector<std::shared_ptr<const exchange_rows>> rows = control.finish();
+  const auto node = static_cast<int>(&n - graph_.nodes.data());
+  for (size_t port = 0; port < rows.size(); ++port) {
+    const auto found = streams_.find({node, static_cast<int>(port)});
+    if (found != streams_.end()) found->second.rows = rows[port];
+  }
+  if (is_body()) return;
+  for (const auto& [place, repeated] : job_.repeated) {
+    exec::RunReport::Stage told = stage_report(repeated.nodes, repeated.seconds, repeated.tasks);
+    // Of which iteration it was, nobody could tell.
+    told.clear_slowest_task();
+    told.clear_slowest_because();
+    *job_.report.add_stages() = std::move(told);
+  }
+  job_.repeated.clear();
+}
+
+void graph_run::run_tasks(size_t s) {
+  const size_t number = job_.num_begun++;
+  const shared_directory& directory = job_.settings.directory;
+  StageTasks tasks;
+  if (!read_message(directory.stage(number), tasks)) {
+    tasks = tasks_of(s);
+    write_message(directory.stage(number), tasks);
+  }
+  std::vector<size_t> missing;
+  for (size_t task = 0; task < tasks.num_tasks(); ++task)
+    if (::access(directory.done(number, task).c_str(), F_OK) != 0) missing.push_back(task);
+  stage_progress progress(tasks.num_tasks());
+  const auto finish = [&](size_t task) { progress.finish(task, done_of(s, number, task).progress()); };
+  for (size_t task = 0; task < tasks.num_tasks(); ++task)
+    if (std::find(missing.begin(), missing.end(), task) == missing.end()) finish(task);
+  tell(s, progress);
+  const auto start = std::chrono::steady_clock::now();
+  auto read = start;
+  const auto finished = [&](size_t task) {
+    finish(task);
+    tell(s, progress);
+  };
+  const auto waiting = [&] {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - read >= between_readings) {
+      read_progress(directory, number, progress);
+      read = now;
+    }
+    tell(s, progress);
+  };
+  if (!missing.empty()) job_.tasks.run(number, missing, {finished, waiting}, job_.stop);
+  job_.rows += progress.rows();
+  job_.bytes_read += progress.bytes_read();
+  report_stage(s, number, tasks.num_tasks(),
+               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+}
+
+// Of the rows that no later stage reads.
+void graph_run::let_go(size_t s) {
+  for (auto& [stream, written] : streams_)
+    if (written.last_reader == s && !written.leaves) written.rows.reset();
+}
+
+Done graph_run::done_of(size_t s, size_t number, size_t task) const {
+  Done done;
+  if (!read_message(job_.settings.directory.done(number, task), done))
+    throw error(error_kind::internal, fmt::format("task {} of stage {} ended and isn't done", task + 1, s + 1), "");
+  return done;
+}
+
+std::vector<std::string> graph_run::names_of(size_t s) const {
+  std::vector<std::string> out;
+  for (const int n : cut_.all[s].nodes) out.push_back(full_name(at(n).id));
+  for (const int n : cut_.all[s].runs) out.push_back(full_name(at(n).id));
+  return out;
+}
+
+void graph_run::report_stage(size_t s, size_t number, size_t num_tasks, double seconds) {
+  std::vector<finished_task> finished(num_tasks);
+  for (size_t task = 0; task < num_tasks; ++task) {
+    const Done done = done_of(s, number, task);
+    take(s, done);
+    finished[task] = {done.report().wall_seconds(), done.progress().rows(), 0, done.host()};
+  }
+  for (const auto& [task, path] : job_.settings.directory.all_alive(number))
+    if (task < num_tasks) ++finished[task].attempts;
+  if (is_body()) {
+    repeated_stage& all = job_.repeated[{graph_.path, s}];
+    all.nodes = names_of(s);
+    all.seconds += seconds;
+    all.tasks.insert(all.tasks.end(), finished.begin(), finished.end());
+    return;
+  }
+  *job_.report.add_stages() = stage_report(names_of(s), seconds, finished);
+  warn_of_skew(s, finished);
+}
+
+void graph_run::warn_of_skew(size_t s, const std::vector<finished_task>& tasks) const {
+  const std::string kept = kept_together_in(s);
+  const std::optional<task_skew> skew = skew_of(tasks);
+  if (kept.empty() || !skew) return;
+  job_.listener.warning(
+      fmt::format("stage {}: task {} took {}, half of the tasks {} or less: it had {}, and they {} or fewer; "
+                  "rows that are equal in {} come to one task",
+                  s + 1, skew->task + 1, format_duration(skew->seconds), format_duration(skew->median_seconds),
+                  counted(skew->rows, "row"), format_count(skew->median_rows), kept));
+}
+
+// By what rows have to come together; empty: they needn't.
+std::string graph_run::kept_together_in(size_t s) const {
+  const stage& st = cut_.all[s];
+  for (const stage_input& in : st.inputs) {
+    if (in.how != reading::merged || st.kept_together == 0) continue;
+    plan::order by = order_of(graph_, in);
+    by.resize(std::min(st.kept_together, by.size()));
+    return plan::to_string(by);
+  }
+  return {};
+}
+
+void graph_run::tell(size_t s, const stage_progress& progress) const {
+  driver_progress now;
+  now.stage = job_.stage;
+  now.num_stages = job_.settings.job.cut.all.size();
+  now.num_done = progress.num_done();
+  now.num_tasks = progress.num_tasks();
+  // How often a body will run isn't known.
+  now.ratio = is_body() ? 0 : progress.ratio();
+  now.rows = job_.rows + progress.rows();
+  now.bytes_read = job_.bytes_read + progress.bytes_read();
+  now.nodes = fmt::format("{}", fmt::join(names_of(s), ", "));
+  if (is_body())
+    now.inside = fmt::format("{}, stage {} of {}", fmt::join(job_.activities, ", "), s + 1, cut_.all.size());
+  job_.listener.progress(now);
+}
+
+StageTasks graph_run::tasks_of(size_t s) const {
+  const stage& st = cut_.all[s];
+  StageTasks out;
+  size_t num_tasks = 1;
+  if (st.source >= 0) {
+    const std::vector<source_piece> pieces =
+        at_ends_of_records(at(st.source), divided_.pieces[static_cast<size_t>(st.source)], job_.stop);
+    num_tasks = pieces.size();
+    for (const source_piece& p : pieces) {
+      Piece& piece = *out.add_pieces();
+      *piece.mutable_paths() = {p.paths.begin(), p.paths.end()};
+      for (const auto& [name, text] : p.texts) (*piece.mutable_texts())[name] = text;
+    }
+  } else if (st.divided && st.merges()) {
+    // In a body, which runs again and again, starting tasks for a few rows takes longer than merging them.
+    const bool is_little = is_body() && num_bytes_read(st) < job_.settings.least_divided_bytes;
+    num_tasks = is_little ? 1 : divided_.most_tasks;
+  }
+  for (const stage_input& in : st.inputs) {
+    const std::vector<std::string> paths = streams_.at(stream_of(in)).rows->paths();
+    *out.add_inputs()->mutable_paths() = {paths.begin(), paths.end()};
+    if (in.how == reading::piece) num_tasks = std::min(paths.size(), divided_.most_tasks);
+  }
+  out.set_num_tasks(static_cast<uint32_t>(num_tasks));
+  set_bounds(st, num_tasks, out);
+  out.set_stage(static_cast<uint32_t>(s));
+  for (const bool divides : divided_.divides) out.add_divides(divides);
+  *out.mutable_graph() = {place_.begin(), place_.end()};
+  for (const expr::constant& c : graph_.scalars) out.add_scalars(c.bits);
+  return out;
+}
+
+// Where the tasks' ranges of keys begin in the sorted runs.
+void graph_run::set_bounds(const stage& st, size_t num_tasks, StageTasks& out) const {
+  std::vector<sorted_stream> merged;
+  std::vector<int> numbers;
+  for (size_t i = 0; i < st.inputs.size(); ++i) {
+    const stage_input& in = st.inputs[i];
+    if (in.how != reading::merged) continue;
+    sorted_stream& runs = merged.emplace_back();
+    runs.paths = streams_.at(stream_of(in)).rows->paths();
+    runs.type = type_of(graph_, stream_of(in));
+    for (const plan::order_term& term : order_of(graph_, in))
+      runs.key.push_back({*runs.type.index_of(term.column), term.descending, term.from, term.length});
+    numbers.push_back(static_cast<int>(i));
+  }
+  if (merged.empty()) return;
+  size_t kept = st.kept_together;
+  for (const sorted_stream& m : merged) kept = std::min(kept, m.key.size());
+  const cut_rows cuts = cut_points(merged, num_tasks, kept);
+  for (size_t m = 0; m < merged.size(); ++m)
+    for (const auto& by_stream : cuts)
+      for (const uint64_t row : by_stream[m]) out.mutable_inputs(numbers[m])->add_bounds(row);
+}
+
+// What the attempt that was first has written.
+void graph_run::take(size_t s, const Done& done) {
+  const std::vector<stream> written = streams_written(cut_, s);
+  FLOWRUN_CHECK(static_cast<size_t>(done.written_size()) == written.size());
+  for (size_t i = 0; i < written.size(); ++i) {
+    written_stream& to = streams_[written[i]];
+    auto rows = std::make_shared<exchange_rows>(job_.unread, type_of(graph_, written[i]));
+    if (to.rows != nullptr) rows->add(*to.rows);
+    rows->add(done.written(static_cast<int>(i)));
+    to.rows = std::move(rows);
+  }
+  for (const Done::Output& out : done.outputs())
+    job_.parts[out.node()].push_back({out.path(), out.rows(), out.bytes(), out.hash()});
+  for (const std::string& warning : done.warnings())
+    if (job_.told.insert(warning).second) job_.listener.warning(warning);
+  add_task(job_.report, graph_, cut_.all[s], done.report());
+  for (const Done::Result& r : done.results()) set_result(job_.report, full_name(r.node()), r.name(), r.value());
+}
+
+}  // namespace flowrun::cluster

@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Loops, ifs and calls of jobs on a cluster: the driver runs them, as stages of their bodies."""
+
+import json
+import pathlib
+import shutil
+import signal
+import sys
+
+from cluster_process import cluster_process
+from flowrun_process import main
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import parts  # noqa: E402
+
+# Breadth-first search in a random graph.
+SEARCH = """flowrun: 1
+name: search
+params: {edges: {type: int, default: 20000}, check: {type: string, default: "true"}}
+nodes:
+  drawn: {op: generate, with: {rows: "${edges}", columns: {src: "rand(1, i) % (${edges} / 4)", dst: "rand(2, i) % (${edges} / 4)"}}}
+  edges: {op: sort, in: drawn, with: {by: [src, dst]}}
+  levels:
+    op: loop
+    in: {edges: edges}
+    with:
+      carry: {prev: {rows: [], type: {node: u64}}, cur: {rows: [{node: 0}], type: {node: u64}}, t: {value: 0}}
+      body:
+        reached: {op: join, in: {left: cur, right: edges}, with: {by: {node: src}}}
+        checked: {op: check, in: reached, with: {where: "${check}"}}
+        next:    {op: map, in: reached, with: {node: dst}}
+        sorted:  {op: sort, in: next, with: {by: [node], unique: true}}
+        fresh:   {op: join, in: {left: sorted, right: cur}, with: {by: [node], kind: anti}}
+        new:     {op: join, in: {left: fresh, right: prev}, with: {by: [node], kind: anti}}
+        count:   {op: reduce, in: new, with: {let: {n: "count()", largest: "max(node)"}}}
+        level:   {op: map, in: new, with: {node: node, value: "t + 1"}}
+      next:    {prev: cur, cur: new, t: "t + 1"}
+      until:   "count.n == 0 or t > 8"
+      collect: {out: level}
+  found:  {op: sort, in: levels.out, with: {by: [value, node]}}
+  saved:  {op: file.write_csv, in: found, with: {path: out/levels.csv}}
+  values: {op: file.write_csv, in: levels.scalars, with: {path: out/scalars.csv}}
+"""
+# A loop in a graph that calls itself, and an if: sums of halves, and of their halves.
+NESTED = """flowrun: 1
+graphs:
+  halved:
+    in: {rows: {x: u64}}
+    out: {sums: {from: all, type: {x: u64}}}
+    nodes:
+      small:   {op: filter, in: rows, with: {where: "x % 2 == 0"}}
+      half:    {op: map, in: small, with: {x: "x / 2 + call_depth"}}
+      deeper:  {op: call, in: {rows: half}, with: {graph: halved, when: "rows(rows) > 10"}}
+      doubled:
+        op: loop
+        in: {rows: rows}
+        with:
+          carry: {now: {from: rows}}
+          body: {more: {op: map, in: now, with: {x: "x + iteration"}}}
+          next: {now: more}
+          times: 2
+      chosen:
+        op: if
+        in: {rows: doubled.now}
+        with:
+          condition: "rows(rows) > 500"
+          then: {some: {op: filter, in: rows, with: {where: "x < 1000"}}}
+          else: {some: {op: map, in: rows, with: {x: "x + 7"}}}
+          out: {out: some}
+      all: {op: concat, in: [chosen, deeper.sums]}
+nodes:
+  drawn:  {op: generate, with: {rows: 3000, columns: {x: "rand(1, i) % 5000"}}}
+  sums:   {op: call, in: {rows: drawn}, with: {graph: halved}}
+  sorted: {op: sort, in: sums, with: {by: [x]}}
+  saved:  {op: file.write_csv, in: sorted, with: {path: out/sums.csv}}
+  plain:  {op: file.write_csv, in: sums, with: {path: out/plain.csv}}
+"""
+STAGES = ("-T", "scratch", "--cluster", "local:3", "--divide-from", "1")
+LONG = ("-p", "edges=400000")
+
+
+class cluster_loops_test(cluster_process):
+    def outputs(self):
+        out = {}
+        for path in (self.dir / "out").iterdir():
+            out[path.name] = parts.joined(path) if path.is_dir() else path.read_bytes()
+        return out
+
+    def expected(self, *arguments):
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.outputs()
+
+    def nothing_left(self):
+        self.assertEqual(self.files("scratch"), [])
+        self.assertEqual([path.name for path in (self.dir / "out").glob(".*")], [])
+
+    def test_a_search(self):
+        self.write("job.yaml", SEARCH)
+        expected = self.expected()
+        self.assertGreater(expected["levels.csv"].count(b"\n"), 1000)
+        done = self.flowrun("job.yaml", *STAGES, "-v", "--report", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.outputs(), expected)
+        self.nothing_left()
+        self.assertIn("stage 3 of 6, levels: iteration 2, stage 1 of 4: 3 of 3 tasks done", done.stderr)
+        iterations = int(expected["scalars.csv"].split(b",")[1])
+        self.assertIn(f"levels.iterations = {iterations}", done.stderr)
+        report = json.loads((self.dir / "report.json").read_text())
+        self.assertEqual(done.stderr.count("levels.count.n = "), 1)  # the last one
+        nodes = {node["id"]: node for node in report["nodes"]}
+        self.assertEqual(int(nodes["levels"]["iterations"]), iterations)
+        self.assertEqual(int(nodes["levels.level"]["rows"]), expected["levels.csv"].count(b"\n"))
+        stages = {tuple(stage["nodes"]): stage["tasks"] for stage in report["stages"]}
+        self.assertEqual(stages["levels.reached", "levels.next", "levels.sorted"], 3 * iterations)
+        self.assertEqual(stages["levels.count",], iterations)
+
+    def test_where_there_is_little_to_read_one_task_runs_the_loop(self):
+        self.write("job.yaml", SEARCH)
+        expected = self.expected()
+        done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:3", "-v")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.outputs(), expected)
+        self.assertIn("stage 3 of 6: 1 of 1 task done", done.stderr)
+
+    def test_what_is_inside_of_each_other(self):
+        self.write("job.yaml", NESTED)
+        expected = self.expected()
+        done = self.flowrun("job.yaml", "-q", *STAGES)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.outputs(), expected)
+        self.nothing_left()
+
+    def test_an_error_says_in_which_iteration(self):
+        self.write("job.yaml", SEARCH)
+        wrong = ("-p", "check=t < 3")
+        alone = self.flowrun("job.yaml", "-q", "-T", "scratch", *wrong)
+        done = self.flowrun("job.yaml", "-q", *STAGES, *wrong)
+        self.assertEqual((alone.returncode, done.returncode), (65, 65), done.stderr)
+        for said in (alone.stderr, done.stderr):
+            self.assertIn("in 'levels', iteration 3: ", said)
+            self.assertIn("breaks the rule t < 3", said)
+        self.nothing_left()
+
+    def test_a_loop_without_an_end(self):
+        self.write("job.yaml", SEARCH.replace('until:   "count.n == 0 or t > 8"', 'until: "t < 0"\n      max_iterations: 3'))
+        done = self.flowrun("job.yaml", "-q", *STAGES)
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertIn("'levels' has not ended after 3 iterations", done.stderr)
+        self.nothing_left()
+
+    def test_a_stopped_driver_leaves_nothing(self):
+        self.write("job.yaml", SEARCH)
+        driver = self.start("job.yaml", "-q", *STAGES, *LONG)
+        self.until_workers(driver, 6)
+        driver.send_signal(signal.SIGINT)
+        driver.communicate(timeout=60)
+        self.assertEqual(driver.returncode, 130)
+        self.nothing_left()
+
+    def test_a_killed_driver_goes_on_in_its_iteration(self):
+        self.write("job.yaml", SEARCH)
+        expected = self.expected(*LONG)
+        for stage in (4, 9):
+            shutil.rmtree(self.dir / "out")
+            (self.dir / "out").mkdir()
+            driver = self.start("job.yaml", "-q", "--resume", *STAGES, *LONG)
+            worker = self.until_workers(driver, stage)
+            driver.kill()
+            driver.communicate()
+            self.until_gone(worker)
+            directory = next((self.dir / "scratch").glob("flowrun-cluster-resume-*"))
+            before = {path.name: path.stat().st_mtime_ns for path in directory.glob("done-*")}
+            self.assertGreater(len(before), 2)
+            again = self.flowrun("job.yaml", "-v", "--resume", *STAGES, *LONG)
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertEqual(self.outputs(), expected)
+            self.nothing_left()
+
+
+if __name__ == "__main__":
+    main()
