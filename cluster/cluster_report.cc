@@ -47,6 +47,12 @@ std::string cause_of(const std::vector<finished_task>& tasks, size_t slowest) {
   return has_others ? "it ran on " + t.host : std::string();
 }
 
+// Of nodes that don't do the same to all of their rows in one place. A sort's rows are those that its runs have.
+bool is_step(const std::string& op) {
+  return op == "exchange.reduce" || op == "exchange.total" || op == "exchange.combine" || op == "exchange.combined" ||
+         op == "limit";
+}
+
 void add_nodes(exec::RunReport& out, const plan::graph& g, std::set<const plan::graph*>& seen) {
   if (!seen.insert(&g).second) return;
   for (const plan::node& n : g.nodes) {
@@ -67,6 +73,9 @@ exec::RunReport::Stage stage_report(const std::vector<std::string>& nodes, doubl
   *out.mutable_nodes() = {nodes.begin(), nodes.end()};
   out.set_tasks(static_cast<uint32_t>(tasks.size()));
   out.set_seconds(seconds);
+  size_t attempts = 0;
+  for (const finished_task& t : tasks) attempts += std::max<size_t>(t.attempts, 1);
+  out.set_attempts(static_cast<uint32_t>(attempts));
   const size_t slowest = slowest_of(tasks);
   out.set_median_seconds(median_of(tasks, &finished_task::seconds));
   out.set_slowest_seconds(tasks[slowest].seconds);
@@ -114,8 +123,11 @@ void set_result(exec::RunReport& report, const std::string& node, const std::str
 void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, const exec::RunReport& of_task) {
   std::map<std::string, exec::RunReport::Node*> by_id;
   for (exec::RunReport::Node& n : *whole.mutable_nodes()) by_id[n.id()] = &n;
-  std::set<std::string> own;
+  std::set<std::string> own, first_steps, second_steps;
   for (const int n : of.nodes) own.insert(g.nodes[static_cast<size_t>(n)].id);
+  for (const int n : of.runs) first_steps.insert(g.nodes[static_cast<size_t>(n)].id);
+  for (const stage_input& in : of.inputs)
+    if (in.runs) second_steps.insert(g.nodes[static_cast<size_t>(in.node)].id);
   for (const exec::RunReport::Node& n : of_task.nodes()) {
     const auto found = by_id.find(g.path.empty() ? n.id() : g.path + "." + n.id());
     if (found == by_id.end()) continue;
@@ -127,12 +139,13 @@ void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, con
     blocked.set_input(blocked.input() + n.blocked_seconds().input());
     blocked.set_output(blocked.output() + n.blocked_seconds().output());
     for (const auto& [name, count] : n.counts()) (*to.mutable_counts())[name] += count;
-    if (n.op() == "exchange.reduce") to.set_rows_in(to.rows_in() + n.rows_in());
+    // What came to the node came to its first step.
+    if (first_steps.contains(n.id()) && is_step(n.op())) to.set_rows_in(to.rows_in() + n.rows_in());
     // What is inside of a node of the stage is the stage's, too.
     if (!own.contains(n.id().substr(0, n.id().find('.')))) continue;
     to.set_rows(to.rows() + n.rows());
     to.set_bytes(to.bytes() + n.bytes());
-    if (n.op() != "exchange.total") to.set_rows_in(to.rows_in() + n.rows_in());
+    if (!second_steps.contains(n.id()) || !is_step(n.op())) to.set_rows_in(to.rows_in() + n.rows_in());
     to.set_rejected_rows(to.rejected_rows() + n.rejected_rows());
     to.set_iterations(to.iterations() + n.iterations());
     if (n.op() == "exchange.read") continue;

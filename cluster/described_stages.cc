@@ -8,15 +8,28 @@
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
+#include "operators/parts/order/row_limit.h"
 
 namespace flowrun::cluster {
 
 namespace {
 
+// What tasks do of a node in front of the exchange.
+struct step_words {
+  const char* does;
+  const char* gives;
+};
+step_words first_step(const plan::graph& g, int node) {
+  const plan::node& n = g.nodes[static_cast<size_t>(node)];
+  if (n.declaration->division == plan::operator_division::sorting) return {"sorts   runs of", "runs of"};
+  if (operators::rows_that_matter(n)) return {"takes   the first rows for", "the first rows for"};
+  return {"reduces rows for", "partial results of"};
+}
+
 std::string described_input(const plan::graph& g, const stage_input& in, size_t kept_together) {
   const std::string& id = g.nodes[static_cast<size_t>(in.node)].id;
   switch (in.how) {
-    case reading::all: return fmt::format("{} of '{}'", in.runs ? "partial results" : "all", id);
+    case reading::all: return fmt::format("{} '{}'", !in.runs ? "all of" : first_step(g, in.node).gives, id);
     case reading::piece: return fmt::format("a piece of '{}'", id);
     case reading::merged: break;
   }
@@ -76,9 +89,7 @@ class describer {
       std::vector<std::string> names;
       for (const int n : st.nodes) names.push_back(id(n));
       if (!names.empty()) text += fmt::format("{}  runs    {}\n", indent, fmt::join(names, ", "));
-      for (const int n : st.runs)
-        text += fmt::format("{}  {} '{}'\n", indent,
-                            job.divides[static_cast<size_t>(n)] ? "reduces rows for" : "sorts   runs of", id(n));
+      for (const int n : st.runs) text += fmt::format("{}  {} '{}'\n", indent, first_step(*job.graph, n).does, id(n));
       if (!st.reasons.empty()) text += fmt::format("{}  whole, because of {}\n", indent, fmt::join(st.reasons, ", "));
       if (st.control >= 0) add_bodies(job, job.graph->nodes[static_cast<size_t>(st.control)], indent + "    ");
     }

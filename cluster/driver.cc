@@ -18,6 +18,7 @@
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 #include "operators/parts/order/reduction.h"
+#include "operators/parts/order/row_limit.h"
 
 namespace flowrun::cluster {
 
@@ -116,6 +117,11 @@ void refuse_what_tasks_lack(const plan::graph& g) {
   }
 }
 
+// Each task takes what matters of its rows, and one task makes the result of that. Sorts have two steps of their own.
+bool has_two_steps(const plan::graph& g, const plan::node& n) {
+  return operators::reduces_in_two_steps(g, n) || operators::rows_that_matter(n);
+}
+
 }  // namespace
 
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
@@ -126,8 +132,7 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
     out.pieces.push_back(plan::is_internal(n) || n.declaration->role != plan::operator_role::source
                              ? std::vector<source_piece>()
                              : pieces_of(n, most_tasks, file_bytes));
-    out.divides.push_back(out.pieces.back().size() > 1 ||
-                          (!plan::is_internal(n) && operators::reduces_in_two_steps(*graph, n)));
+    out.divides.push_back(out.pieces.back().size() > 1 || (!plan::is_internal(n) && has_two_steps(*graph, n)));
   }
   out.cut = find_stages(*graph, out.divides);
   for (size_t s = 0; s < out.cut.all.size(); ++s) {

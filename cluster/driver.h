@@ -49,16 +49,19 @@ struct driver_settings {
 // What is to be told while it runs.
 struct driver_progress {
   size_t stage = 0, num_stages = 0, num_done = 0, num_tasks = 0;
-  double ratio = 0;         // of the stage, 0 … 1
-  uint64_t rows = 0;        // given on by sources and merges, in all stages so far
-  uint64_t bytes_read = 0;  // of input files
-  std::string nodes;        // of the stage: "sorted, counts"
-  std::string inside;       // of which control nodes, and where these are: "levels: iteration 3"; empty: of none
+  size_t num_tasks_before = 0;  // of the stages that have ended, those of bodies, too
+  double ratio = 0;             // of the stage, 0 … 1
+  uint64_t rows = 0;            // given on by sources and merges, in all stages so far
+  uint64_t bytes_read = 0;      // of input files
+  std::string nodes;            // of the stage: "sorted, counts"
+  std::string inside;           // of which control nodes, and where these are: "levels: iteration 3"; empty: of none
 };
 struct driver_listener {
   // Several times a second. The first call for a stage says what another process has done of it.
   std::function<void(const driver_progress&)> progress;
   std::function<void(const std::string&)> warning;  // each once
+  // A stage has ended, whose tasks count in the report. May be empty.
+  std::function<void(const exec::RunReport& so_far)> counted = {};
 };
 
 // The report, without times. Throws what ended a task. Outputs are in their places then, or else none of them is.

@@ -205,4 +205,9 @@ const exec::operator_definition& exchange_read() {
   return word;
 }
 
+std::vector<const exec::operator_definition*> exchange_words() {
+  return {&exchange_read(),  &exchange_write(),   &exchange_reduce(),
+          &exchange_total(), &exchange_combine(), &exchange_combined()};
+}
+
 }  // namespace flowrun::cluster

@@ -4,7 +4,11 @@
 //   exchange.read {path, range, type, sorted_by}    rows of one or several
 //   exchange.reduce {let, hash}                     a task's rows into a row of partial results, or none
 //   exchange.total {let, hash, type}                these rows into the result of a reduce
+//   exchange.combine {by, combine, …}               a task's rows into sorted partial results of each key
+//   exchange.combined {by, combine, limit, …, type} these rows, merged, into what the sort gives
 #pragma once
+
+#include <vector>
 
 #include "engine/exec/operator_definition.h"
 
@@ -14,5 +18,9 @@ const exec::operator_definition& exchange_read();
 const exec::operator_definition& exchange_write();
 const exec::operator_definition& exchange_reduce();
 const exec::operator_definition& exchange_total();
+const exec::operator_definition& exchange_combine();
+const exec::operator_definition& exchange_combined();
+// All of them.
+std::vector<const exec::operator_definition*> exchange_words();
 
 }  // namespace flowrun::cluster

@@ -56,6 +56,7 @@ void graph_run::run_stage(size_t s) {
     run_tasks(s);
   let_go(s);
   job_.unread.remove();
+  if (job_.listener.counted) job_.listener.counted(job_.report);
 }
 
 // Of small rows the whole node is done by one task before others have begun.
@@ -124,6 +125,7 @@ void graph_run::run_tasks(size_t s) {
   if (!missing.empty()) job_.tasks.run(number, missing, {finished, waiting}, job_.stop);
   job_.rows += progress.rows();
   job_.bytes_read += progress.bytes_read();
+  job_.num_tasks += tasks.num_tasks();
   report_stage(s, number, tasks.num_tasks(),
                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
 }
@@ -197,6 +199,7 @@ void graph_run::tell(size_t s, const stage_progress& progress) const {
   now.num_stages = job_.settings.job.cut.all.size();
   now.num_done = progress.num_done();
   now.num_tasks = progress.num_tasks();
+  now.num_tasks_before = job_.num_tasks;
   // How often a body will run isn't known.
   now.ratio = is_body() ? 0 : progress.ratio();
   now.rows = job_.rows + progress.rows();

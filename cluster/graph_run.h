@@ -47,6 +47,7 @@ struct job_run {
   size_t stage = 0;                                                        // of the job itself, at work
   std::vector<std::string> activities = {};                                // of control nodes at work, outermost first
   uint64_t rows = 0, bytes_read = 0;                                       // of the stages that have ended
+  size_t num_tasks = 0;                                                    // the same
   std::map<std::pair<std::string, size_t>, repeated_stage> repeated = {};  // by graph and stage
   std::map<const plan::graph*, exec::call_stack> calls = {};
   record::batch_pool pool{};

@@ -9,6 +9,8 @@
 #include "cluster/spec_values.h"
 #include "engine/base/error.h"
 #include "operators/parts/order/reduction.h"
+#include "operators/parts/order/row_limit.h"
+#include "operators/parts/order/sorting.h"
 
 namespace flowrun::cluster {
 
@@ -117,6 +119,10 @@ class writer {
     specs::Node& sort = *out_.add_nodes();
     sort = *at(n).spec;
     *sort.mutable_inputs(0) = input_from(runs);
+    if (operators::partial_rows(graph_, at(n))) {
+      sort.set_op("exchange.combined");
+      set_parameter(sort, "type", type_value(graph_.input_of(at(n), 0).type));
+    }
     name_scalars(sort);
     for (specs::Input& in : *sort.mutable_scalars()) connect(in, true);
   }
@@ -171,31 +177,44 @@ class writer {
     in.clear_from_port();
   }
 
-  // The second step of a reduce.
+  // The second step of a reduce, or a limit.
   void add_total(int n, const std::string& parts) {
     specs::Node& total = *out_.add_nodes();
     total = *at(n).spec;
-    total.set_op("exchange.total");
     *total.mutable_inputs(0) = input_from(parts);
+    if (operators::rows_that_matter(at(n))) return;
+    total.set_op("exchange.total");
     set_parameter(total, "type", type_value(graph_.input_of(at(n), 0).type));
   }
 
   void add_parts(int n) {
     specs::Node& parts = *out_.add_nodes();
     parts = *at(n).spec;
-    parts.set_op("exchange.reduce");
     connect(*parts.mutable_inputs(0), false);
+    if (const std::optional<uint64_t> most = operators::rows_that_matter(at(n))) {
+      set_parameter(parts, "count", text_value(std::to_string(*most)));
+      remove_parameter(parts, "skip");
+    } else {
+      parts.set_op("exchange.reduce");
+    }
   }
 
   void add_runs(int n) {
     const plan::node& x = at(n);
-    if (x.facts.sorts_by.empty()) return add_parts(n);
+    const bool combines_parts = operators::partial_rows(graph_, x).has_value();
+    if (x.facts.sorts_by.empty() && !combines_parts) return add_parts(n);
     const plan::sort_facts& facts = x.facts.sort;
     const bool combines = facts.drops_equal && !facts.unique;
     specs::Node sort = *x.spec;
     connect(*sort.mutable_inputs(0), false);
     sort.clear_scalars();
     sort.clear_scalars_form();
+    if (combines_parts) {
+      sort.set_op("exchange.combine");
+      for (const char* name : {"runs", "compress"}) remove_parameter(sort, name);
+      *out_.add_nodes() = std::move(sort);
+      return;
+    }
     set_parameter(sort, "by", list_value(texts_of(x.facts.sorts_by)));
     if (combines) {
       // The rows themselves are sorted, and in the order of the input where their keys are equal.
@@ -221,7 +240,7 @@ class writer {
   specs::JobSpec out_;
   std::set<std::string> taken_;
   std::vector<std::pair<int, std::string>> sorts_again_;  // and what reads their runs
-  std::vector<std::pair<int, std::string>> totals_;       // reduces, and what reads their partial results
+  std::vector<std::pair<int, std::string>> totals_;       // reduces and limits, and what reads their parts
   std::map<std::pair<stream, bool>, std::string> names_;  // of the nodes that read them; true: all of their rows
   std::set<std::string> ids_;                             // the same names
 };
@@ -231,6 +250,8 @@ class writer {
 record::row_type type_of(const plan::graph& g, const stream& s) {
   const plan::node& n = g.nodes[static_cast<size_t>(s.node)];
   if (!s.runs) return n.outputs[static_cast<size_t>(s.port)].type;
+  if (operators::rows_that_matter(n)) return g.input_of(n, 0).type;
+  if (const auto rows = operators::partial_rows(g, n)) return rows->type;
   return n.facts.sorts_by.empty() ? operators::partial_type(n.settings.as<operators::reduction>())
                                   : g.input_of(n, 0).type;
 }

@@ -9,6 +9,7 @@
 
 #include "engine/base/error.h"
 #include "engine/plan/body_ports.h"
+#include "operators/parts/order/sorting.h"
 
 namespace flowrun::cluster {
 
@@ -177,7 +178,7 @@ class finder {
     const streams in = streams_of(n);
     if (x.declaration->role == plan::operator_role::control) return place_control(n, in);
     if (in.flowing.empty() && in.whole.empty()) return place_source(n);
-    if (divides_[static_cast<size_t>(n)] && lies_in_pieces(in.flowing[0])) return place_reduce(n, in.flowing[0]);
+    if (divides_[static_cast<size_t>(n)] && lies_in_pieces(in.flowing[0])) return place_two_steps(n, in.flowing[0]);
     switch (division_of(x)) {
       case operator_division::pieces:
         if (in.flowing.size() == 1 && !x.facts.names_row_number && !writes_whole(x)) return place_piece(n, in);
@@ -186,7 +187,7 @@ class finder {
         if (place_keys(n, in)) return;
         break;
       case operator_division::sorting:
-        if (!x.facts.sorts_by.empty()) return place_sort(n, in);
+        if (!x.facts.sorts_by.empty() || operators::partial_rows(graph_, x)) return place_sort(n, in);
         break;
       default: break;
     }
@@ -288,8 +289,9 @@ class finder {
     put(n, target);
   }
 
-  // Each task reduces its rows, and a task combines their results: one for all that are reduced in this stage.
-  void place_reduce(int n, const rows& r) {
+  // Each task reduces its rows, or takes the first of them, and a task makes the result of that: one for all nodes of
+  // this stage that have such steps.
+  void place_two_steps(int n, const rows& r) {
     const int s = open_home(r);
     const auto first_step = std::find_if(of(s).runs.begin(), of(s).runs.end(),
                                          [&](int other) { return divides_[static_cast<size_t>(other)]; });
@@ -410,6 +412,8 @@ std::pair<int, int> origin_of(const plan::graph& g, int node, int port) {
 
 plan::order order_of_runs(const plan::graph& g, int sort) {
   const plan::node& n = g.nodes[static_cast<size_t>(sort)];
+  if (const auto rows = operators::partial_rows(g, n))
+    return operators::order_of_partial_rows(*rows, n.settings.as<operators::sorting>());
   plan::order out = n.facts.sorts_by;
   // Combined rows are made where the runs are merged, of rows in the order of the input.
   if (n.facts.sort.indexed || (n.facts.sort.drops_equal && !n.facts.sort.unique)) return out;
@@ -418,8 +422,7 @@ plan::order order_of_runs(const plan::graph& g, int sort) {
 }
 
 plan::order order_of(const plan::graph& g, const stage_input& in) {
-  if (in.runs && in.how != reading::merged) return {};
-  if (in.runs) return order_of_runs(g, in.node);
+  if (in.runs && in.how == reading::merged) return order_of_runs(g, in.node);
   return g.nodes[static_cast<size_t>(in.node)].outputs[static_cast<size_t>(in.port)].sorted_by;
 }
 

@@ -28,7 +28,8 @@ enum class reading {
 struct stage_input {
   int node = -1;
   int port = 0;
-  // What the first step of the node has written: runs of a sort, which are merged here, or partial results of a reduce.
+  // What the first step of the node has written: runs of a sort, which are merged here, or partial results of a reduce,
+  // or the first rows for a limit.
   bool runs = false;
   reading how = reading::all;
   bool operator==(const stage_input&) const = default;
@@ -45,7 +46,9 @@ stream stream_of(const stage_input& in);
 
 struct stage {
   std::vector<int> nodes;  // in topological order; internal ones, which users don't write, are not among them
-  std::vector<int> runs;  // sorts that make their runs here and are merged elsewhere; reduces that give partial results
+  // Of which the first step is here: sorts that make their runs, and are merged elsewhere; reduces that give partial
+  // results; limits that give the first rows.
+  std::vector<int> runs;
   std::vector<stage_input> inputs;
   bool divided = false;  // into several tasks
   int source = -1;       // of which a task reads a piece; -1: none
@@ -69,12 +72,12 @@ struct stages {
   std::vector<stream> results;
 };
 
-// `divides`: by node, whether a source can be read in pieces, and whether a reduce can be done in two steps. Loops,
+// `divides`: by node, whether a source can be read in pieces, and whether a reduce or limit has two steps. Loops,
 // `if` and calls are not looked into. Of a body, streams from outside lie in files already.
 stages find_stages(const plan::graph& g, const std::vector<bool>& divides);
 
-// Whether the node has to have all rows of the input: it stores them, and doesn't do that only to skip some of rows that
-// are sorted as it wants them.
+// Whether the node has to have all rows of the input: it stores them, and doesn't do that only to skip some of rows
+// that are sorted as it wants them.
 bool takes_all_rows(const plan::node& n, size_t input);
 
 // Those that other stages read, and those that leave a body.

@@ -9,8 +9,9 @@ namespace flowrun::cluster {
 
 namespace {
 
-// Of a run that a task merges: sixteen chunks of 64 KiB that are read ahead, and the frames that its rows lie in.
-constexpr uint64_t least_bytes_of_a_run = 1536 * KiB;
+// Of a run that a task merges: sixteen chunks of 1 MiB, as many as are read ahead where there is memory. With less for
+// each, reading many short pieces costs more than spilling.
+constexpr uint64_t least_bytes_of_a_run = 16 * MiB;
 
 }  // namespace
 
@@ -19,6 +20,7 @@ std::optional<size_t> tasks_in_memory(const plan::graph& g, const stages& all, s
   uint64_t wanted = 0;
   for (const int n : all.all[stage].runs) {
     const plan::node& sort = g.nodes[static_cast<size_t>(n)];
+    if (sort.facts.sort.limit_rows > 0) continue;  // of a run, the first rows are all that is written
     // Half of a sort's memory may keep rows (run_creator.h).
     wanted += 2 * std::min(sort.facts.sort.num_bytes.value_or(0), UINT64_MAX / 1024);
   }

@@ -11,6 +11,7 @@
 #include "cluster/run_directory.h"
 #include "engine/base/counted.h"
 #include "engine/exec/job_report.h"
+#include "runner/cluster_metrics.h"
 #include "runner/document.h"
 #include "runner/exit_codes.h"
 #include "runner/interrupts.h"
@@ -134,16 +135,15 @@ void check_cluster_options(const run_arguments& arguments) {
                   fmt::format("leave out {}", option));
   };
   refuse(!arguments.page_listen.empty(), "--ui");
-  refuse(!arguments.metrics_listen.empty(), "--metrics-listen");
-  refuse(!arguments.metrics_file.empty(), "--metrics-file");
   refuse(arguments.backend == io::backend_kind::memory, "--backend memory");
 }
 
-int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, terminal& screen) {
+int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
+  if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
   const interrupts signals;
   const std::unique_ptr<cluster::run_directory> directory = open_directory(loaded, arguments, screen);
   const std::vector<std::string> program = {this_program(), "worker"};
@@ -158,12 +158,17 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
                                           .least_divided_bytes = arguments.least_divided_bytes,
                                           .task_bytes = task_bytes(loaded.machine, where)};
   progress_display progress(effective_mode(arguments.progress, screen), screen);
+  cluster_metrics values(loaded.machine.memory_bytes, screen.mask());
+  const metrics::collection::attachment attached =
+      measured.values().attach([&values](metrics::sink& into) { values.collect(into); });
+  const metrics::collector totals = [&values](metrics::sink& into) { values.collect_totals(into); };
   exec::job_progress last;
   std::string told;
   std::optional<size_t> stage;
   const auto show = [&](const cluster::driver_progress& now) {
     last = progress_of(now);
     progress.update(last);
+    values.note(now, unix_seconds());
     const std::string line =
         fmt::format("stage {} of {}{}: {} of {} done", now.stage + 1, now.num_stages,
                     now.inside.empty() ? "" : ", " + now.inside, now.num_done, counted(now.num_tasks, "task"));
@@ -174,7 +179,8 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
     if (is_new_stage && now.num_done > 0) screen.say(fmt::format("flowrun: goes on: {}\n", line));
     screen.detail(line);
   };
-  const cluster::driver_listener listener{show, [&screen](const std::string& warning) { screen.warn(warning); }};
+  const cluster::driver_listener listener{show, [&screen](const std::string& warning) { screen.warn(warning); },
+                                          [&values](const exec::RunReport& so_far) { values.count(so_far); }};
   exec::RunReport report;
   try {
     report = cluster::drive(settings, *tasks, listener, signals.requested());
@@ -191,6 +197,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
     report.set_error(problem.what());
     report.set_wall_seconds(seconds_since(start));
     write_report(arguments, report, screen, document);
+    measured.end(signals.signal() != 0 ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (signals.signal() == 0) throw;
     screen.show(error(error_kind::cancelled, "stopped by a signal", "no output was written"));
     return 128 + signals.signal();
@@ -204,6 +211,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, ter
   report.set_io_backend(arguments.cluster);
   screen.say(exec::report_text(report));
   write_report(arguments, std::move(report), screen, document);
+  measured.end(0, totals);
   return 0;
 }
 

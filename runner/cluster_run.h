@@ -3,6 +3,7 @@
 
 #include "runner/job_loading.h"
 #include "runner/options.h"
+#include "runner/run_metrics.h"
 #include "runner/terminal.h"
 
 namespace flowrun::runner {
@@ -10,7 +11,7 @@ namespace flowrun::runner {
 // Refuses options that a run on a cluster doesn't have. Throws error(usage).
 void check_cluster_options(const run_arguments& arguments);
 // Takes all of `arguments` but the job. Returns the exit code, or throws what ended a task.
-int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, terminal& screen);
+int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen);
 // The stages, for flowrun plan.
 std::string describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks);
 

@@ -7,6 +7,7 @@
 
 #include "engine/base/machine.h"
 #include "engine/plan/body_ports.h"
+#include "runner/masking_sink.h"
 #include "runner/version.h"
 
 namespace flowrun::runner {
@@ -24,28 +25,6 @@ metrics::histogram_value histogram_of(const io::transfer_statistics& s) {
   out.sum = seconds(s.service_ns);
   return out;
 }
-
-// Labels are paths and names of the job.
-class masking_sink final : public metrics::sink {
- public:
-  masking_sink(metrics::sink& into, const environment_mask& mask) : into_(into), mask_(mask) {}
-  void value(metric m, metrics::label_values labels, double value) override {
-    into_.value(m, masked(std::move(labels)), value);
-  }
-  void histogram(metric m, metrics::label_values labels, const metrics::histogram_value& value) override {
-    into_.histogram(m, masked(std::move(labels)), value);
-  }
-
- private:
-  metrics::label_values masked(metrics::label_values labels) const {
-    if (!mask_.empty())
-      for (std::string& label : labels) label = mask_.masked(label);
-    return labels;
-  }
-
-  metrics::sink& into_;
-  const environment_mask& mask_;
-};
 
 // A stall is a matter of minutes, so the counters of all nodes needn't be added up more often.
 constexpr double seconds_between_looks = 1;

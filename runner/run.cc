@@ -141,12 +141,7 @@ class warning_reader {
 }  // namespace
 
 int run(const run_arguments& arguments, terminal& screen) {
-  if (!arguments.cluster.empty()) {
-    check_cluster_options(arguments);
-    const loaded_job loaded = load(read_job(arguments.job, screen), arguments.job, arguments.resources, screen,
-                                   {{"--report", arguments.report}});
-    return run_on_cluster(loaded, arguments, screen);
-  }
+  if (!arguments.cluster.empty()) check_cluster_options(arguments);
   specs::read_result read;
   try {
     read = read_job(arguments.job, screen);
@@ -154,7 +149,7 @@ int run(const run_arguments& arguments, terminal& screen) {
     if (!arguments.metrics_file.empty()) {
       run_metrics nothing(specs::job_name(arguments.job.file), screen);
       nothing.write_at_end(arguments.metrics_file, false);
-      nothing.end(exit_code_of(problem), nullptr);
+      nothing.end(exit_code_of(problem));
     }
     throw;
   }
@@ -164,15 +159,16 @@ int run(const run_arguments& arguments, terminal& screen) {
   try {
     const loaded_job loaded = load(std::move(read), arguments.job, arguments.resources, screen,
                                    {{"--report", arguments.report}, {"--metrics-file", arguments.metrics_file}});
+    if (!arguments.cluster.empty()) return run_on_cluster(loaded, arguments, measured, screen);
     if (arguments.backend != io::backend_kind::memory)
       try_scratch(loaded.machine, arguments.engine.force_spill || may_use_scratch(loaded));
     return run_loaded(loaded, arguments, measured, screen);
   } catch (const faults_shown& problem) {
     // A file that is also the job's own is left as it is.
-    if (!problem.are_about("--metrics-file")) measured.end(problem.exit_code(), nullptr);
+    if (!problem.are_about("--metrics-file")) measured.end(problem.exit_code());
     throw;
   } catch (const std::exception& problem) {
-    measured.end(exit_code_of(problem), nullptr);
+    measured.end(exit_code_of(problem));
     throw;
   }
 }
@@ -208,6 +204,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
   job_metrics values(job, loaded.machine.scratch_limit, screen.mask());
   const metrics::collection::attachment attached =
       measured.values().attach([&values](metrics::sink& into) { values.collect(into); });
+  const metrics::collector totals = [&values](metrics::sink& into) { values.collect_totals(into); };
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   warning_reader warnings;
   const auto tick = [&] {
@@ -237,7 +234,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     if (arguments.resume && (known == nullptr || known->kind() != error_kind::io))
       screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
     const bool by_signal = stopped && signals.signal() != 0;
-    measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), &values);
+    measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (!by_signal) throw;
     screen.show(
         error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
@@ -250,7 +247,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
   if (page) page->state().publish(report_document(result, screen), true);
   if (page) page->end_rows();
   if (report) report->write(report_document(result, screen));
-  measured.end(0, &values);
+  measured.end(0, totals);
   return 0;
 }
 

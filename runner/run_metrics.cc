@@ -40,7 +40,7 @@ void run_metrics::serve(const std::string& addresses) {
   screen_.say("flowrun: metrics at " + exporter_->url() + "\n");
 }
 
-void run_metrics::end(int exit_code, const job_metrics* job) noexcept {
+void run_metrics::end(int exit_code, const metrics::collector& totals) noexcept {
   if (!file_) return;
   try {
     const std::unique_ptr<metrics_file> file = std::move(file_);
@@ -49,7 +49,7 @@ void run_metrics::end(int exit_code, const job_metrics* job) noexcept {
     metrics::collection values;
     const metrics::collection::attachment attached = values.attach([&](metrics::sink& into) {
       collect_outcome(outcome, into);
-      if (job != nullptr) job->collect_totals(into);
+      if (totals) totals(into);
     });
     file->write(metrics::page_of(values, job_name_));
   } catch (const std::exception& problem) {

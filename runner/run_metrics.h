@@ -7,7 +7,6 @@
 #include "engine/base/clock.h"
 #include "engine/metrics/collection.h"
 #include "engine/metrics/exporter.h"
-#include "runner/job_metrics.h"
 #include "runner/metrics_file.h"
 #include "runner/terminal.h"
 
@@ -29,9 +28,9 @@ class run_metrics {
   void serve(const std::string& addresses);
   metrics::collection& values() { return values_; }
 
-  // The run has ended. `job`: whose counters go into the file; may be null, where it didn't come so far. The first call
-  // counts. What goes wrong with the file is a warning: the job's result is what it is.
-  void end(int exit_code, const job_metrics* job) noexcept;
+  // The run has ended. `totals`: what stays true of it, for the file; empty, where it didn't come so far. The first
+  // call counts. What goes wrong with the file is a warning: the job's result is what it is.
+  void end(int exit_code, const metrics::collector& totals = {}) noexcept;
 
  private:
   std::string job_name_;

@@ -87,8 +87,7 @@ std::string way_to_build(const std::string& name) {
 
 std::vector<const exec::operator_definition*> exchange_words() {
   if (!known().exchanges) return {};
-  return {&cluster::exchange_read(), &cluster::exchange_write(), &cluster::exchange_reduce(),
-          &cluster::exchange_total()};
+  return cluster::exchange_words();
 }
 
 std::string searched() {

@@ -41,6 +41,14 @@ namespace flowrun::metrics {
   X(flowrun_loop_iterations_total, counter, "Iterations of a loop that have ended.", "node") \
   X(flowrun_sort_runs, gauge, "Sorted runs that a sort has made; 0: it stays in memory.", "node") \
   X(flowrun_sort_merge_passes, gauge, "Merge passes of a sort; 0: it stays in memory.", "node") \
+  X(flowrun_stage_tasks, gauge, "Tasks of the stage that runs, of a job on a cluster.", "") \
+  X(flowrun_stage_tasks_done, gauge, "Of these the tasks that are done.", "") \
+  X(flowrun_stage_slowest_task_ratio, gauge, \
+    "Of a stage that has ended: the time of its slowest task, divided by the median of its tasks.", "stage") \
+  X(flowrun_tasks_done_total, counter, "Tasks that are done, of all stages.", "") \
+  X(flowrun_task_attempts_total, counter, \
+    "Attempts at the tasks of stages that have ended: more than tasks where workers were lost or slow.", "") \
+  X(flowrun_task_rows_total, counter, "Rows that sources and merges of all tasks have given on.", "") \
   X(flowrun_disk_read_bytes_total, counter, "Bytes read from a scratch directory.", "disk") \
   X(flowrun_disk_written_bytes_total, counter, "Bytes written to a scratch directory.", "disk") \
   X(flowrun_disk_busy_seconds_total, counter, "Time with at least one transfer in flight.", "disk") \

@@ -28,7 +28,7 @@ const record::row_type texts = record::type_of({{"s", "string"}, {"a", "u32"}, {
 
 exec::job_place place(uint64_t batch_bytes = 1024) {
   exec::job_place out;
-  out.more_operators = {&exchange_read(), &exchange_write(), &exchange_reduce(), &exchange_total()};
+  out.more_operators = exchange_words();
   out.batch_bytes = batch_bytes;
   return out;
 }
@@ -223,10 +223,7 @@ TEST(exchange_words, faults) {
   const std::string head = "flowrun: 1\nnodes:\n";
   const auto faults = [&](const std::string& nodes) {
     std::vector<std::string> out;
-    for (const fault& f :
-         exec::check_text(head + nodes, {&exchange_read(), &exchange_write(), &exchange_reduce(), &exchange_total()})
-             .faults)
-      out.push_back(exec::fault_text(f));
+    for (const fault& f : exec::check_text(head + nodes, exchange_words()).faults) out.push_back(exec::fault_text(f));
     return out;
   };
   EXPECT_THAT(faults(copying("[x, y]", "z", numbers, ", range: \"5:7\"")),

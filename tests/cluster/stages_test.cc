@@ -251,6 +251,43 @@ TEST(stages, a_reduce_has_two_steps_where_partial_results_say_all) {
             "* a | 1 r c from all:a");
 }
 
+TEST(stages, a_sort_that_combines_has_runs_of_partial_results) {
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  s: {op: sort, in: a, with: {by: {h: "x / 10"}, combine: {n: "count()"}}}
+  w: {op: file.write_csv, in: s, with: {path: o}}
+)yaml"),
+            "* a >s | * s w from s by 1");
+  const divided_job job = divided(std::string(numbers) + "  s: {op: sort, in: a, with: {by: [-k], combine: {m: min(x)}}}\n"
+                                                         "  w: {op: file.write_csv, in: s, with: {path: o}}\n");
+  const auto sort = static_cast<int>(job.graph->find("s") - job.graph->nodes.data());
+  EXPECT_EQ(plan::to_string(order_of_runs(*job.graph, sort)), "-k");
+  EXPECT_EQ(record::to_string(type_of(*job.graph, {sort, 0, true})), "{k: u64, m: u64}");
+  // Floats are added up in the order of the input, behind the merge.
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  s: {op: sort, in: a, with: {by: {h: "x / 10"}, combine: {n: "sum(f64(x))"}}}
+  w: {op: file.write_csv, in: s, with: {path: o}}
+)yaml"),
+            "* a | 1 s w from all:a");
+}
+
+TEST(stages, a_limit_takes_the_first_rows_of_each_task) {
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  f: {op: filter, in: a, with: {where: "x > 3"}}
+  l: {op: limit, in: f, with: {count: 3, skip: 2}}
+  w: {op: file.write_csv, in: l, with: {path: o}}
+)yaml"),
+            "* a f >l | 1 l w from all:l");
+  // Of each key, and of what is behind the rows that are left out.
+  EXPECT_EQ(drawing(std::string(numbers) + R"yaml(
+  s: {op: sort, in: a, with: {by: [k]}}
+  l: {op: limit, in: s, with: {count: 3, by: [k]}}
+  m: {op: limit, in: s, with: {skip: 3}}
+  w: {op: file.write_csv, in: l, with: {path: o}}
+  v: {op: file.write_csv, in: m, with: {path: p}}
+)yaml"),
+            "* a >s | * s l w from s by 1 | 1 m v from all:s");
+}
+
 // The one that waits for the other's result can't be where that is made.
 TEST(stages, a_reduce_of_what_waits_for_another) {
   EXPECT_EQ(drawing(std::string(numbers) + R"yaml(

@@ -31,22 +31,24 @@ TEST(tasks_in_memory, a_sort_has_as_many_as_keep_their_rows_in_memory) {
   EXPECT_EQ(num_tasks(job, 4 * GiB), 3U);
   // Twice 400 MB, by seven eighths of this, are 3.9: two rounds of three at once.
   EXPECT_EQ(num_tasks(job, 224 * MiB), 6U);
-  EXPECT_EQ(num_tasks(job, 64 * MiB), 15U);
   EXPECT_EQ(num_tasks(job, 0), 3U) << "users have said how many";
 }
 
 TEST(tasks_in_memory, a_task_can_merge_the_runs_of_all) {
   const std::string job = std::string(numbers) + sorted + written("s");
-  EXPECT_EQ(num_tasks(job, 40 * MiB), 24U);
-  EXPECT_EQ(num_tasks(job, 32 * MiB), 3U) << "32 MiB are for 21 runs, and there would be 30";
+  EXPECT_EQ(num_tasks(job, 144 * MiB), 9U);
+  EXPECT_EQ(num_tasks(job, 128 * MiB), 3U) << "128 MiB are for 8 runs, and there would be 9";
   // Two sorts share a task's memory in the first stage, and the merges of the second.
   const std::string two = job + "  t: {op: sort, in: a, with: {by: [l]}}\n" + written("t");
-  EXPECT_EQ(num_tasks(two, 224 * MiB), 9U);
-  EXPECT_EQ(num_tasks(two, 64 * MiB), 3U) << "64 MiB are for 42 runs, and there would be twice 30";
+  EXPECT_EQ(num_tasks(two, 448 * MiB), 6U);
+  EXPECT_EQ(num_tasks(two, 224 * MiB), 3U) << "224 MiB are for 14 runs, and there would be twice 9";
 }
 
 TEST(tasks_in_memory, where_nothing_is_sorted_there_are_no_more) {
   EXPECT_EQ(num_tasks(std::string(numbers) + written("a"), 4 * MiB), 3U);
+  EXPECT_EQ(num_tasks(std::string(numbers) + "  s: {op: sort, in: a, with: {by: [k], limit: 10}}\n" + written("s"),
+                      224 * MiB),
+            3U);
   // Partial results are no runs.
   EXPECT_EQ(num_tasks(std::string(numbers) + "  r: {op: reduce, in: a, with: {let: {n: \"count()\"}}}\n" + written("r"),
                       4 * MiB),

@@ -7,6 +7,7 @@
 #include "operators/parts/order/row_groups.h"
 #include "operators/parts/order/stage_state.h"
 #include "operators/parts/rules/column_copy.h"
+#include "specs/value.h"
 
 namespace flowrun::operators {
 
@@ -96,6 +97,18 @@ class row_limit final : public exec::ordered_stage {
 exec::stage make_row_limit(const record::row_type& type, const std::vector<size_t>& keys, uint64_t skip, uint64_t count,
                            record::batch_pool& pool) {
   return std::unique_ptr<exec::ordered_stage>(std::make_unique<row_limit>(type, keys, skip, count, pool));
+}
+
+std::optional<uint64_t> rows_that_matter(const plan::node& n) {
+  if (n.declaration->name != "limit") return std::nullopt;
+  const auto number = [&](const char* name) -> std::optional<uint64_t> {
+    const specs::Value* const given = specs::find(n.spec->with(), name);
+    return given == nullptr ? std::nullopt : specs::to_uint(specs::text(*given));
+  };
+  const std::optional<uint64_t> count = number("count");
+  const uint64_t skip = number("skip").value_or(0);
+  if (specs::find(n.spec->with(), "by") != nullptr || !count || *count > UINT64_MAX - skip) return std::nullopt;
+  return skip + *count;
 }
 
 }  // namespace flowrun::operators

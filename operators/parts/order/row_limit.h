@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/exec/operator_definition.h"
@@ -14,5 +15,9 @@ namespace flowrun::operators {
 // batch is handed on as one batch, whose strings stay where they are.
 exec::stage make_row_limit(const record::row_type& type, const std::vector<size_t>& keys, uint64_t skip, uint64_t count,
                            record::batch_pool& pool);
+
+// Of a checked node that is a `limit` of the whole stream: what it gives depends on so many rows at the beginning of
+// the stream, and on no other. nullopt: on all of them, or it is no such node.
+std::optional<uint64_t> rows_that_matter(const plan::node& n);
 
 }  // namespace flowrun::operators
