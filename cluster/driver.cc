@@ -12,6 +12,7 @@
 #include "cluster/graph_run.h"
 #include "cluster/output_folder.h"
 #include "cluster/output_tree.h"
+#include "cluster/tasks_in_memory.h"
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
@@ -124,7 +125,7 @@ bool has_two_steps(const plan::graph& g, const plan::node& n) {
 }  // namespace
 
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
-                   std::function<int64_t(const std::string&)> file_bytes) {
+                   std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes) {
   refuse_what_tasks_lack(*graph);
   divided_job out;
   for (const plan::node& n : graph->nodes) {
@@ -134,6 +135,12 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
     out.divides.push_back(out.pieces.back().size() > 1 || (!plan::is_internal(n) && has_two_steps(*graph, n)));
   }
   out.cut = find_stages(*graph, out.divides);
+  for (size_t s = 0; s < out.cut.all.size(); ++s) {
+    if (out.cut.all[s].source < 0) continue;
+    const auto source = static_cast<size_t>(out.cut.all[s].source);
+    const std::optional<size_t> wanted = tasks_in_memory(*graph, out.cut, s, most_tasks, memory_bytes);
+    if (wanted.value_or(0) > most_tasks) out.pieces[source] = pieces_of(graph->nodes[source], *wanted, file_bytes);
+  }
   out.graph = std::move(graph);
   out.most_tasks = most_tasks;
   out.file_bytes = std::move(file_bytes);

@@ -25,13 +25,14 @@ struct divided_job {
       pieces;                 // by node; a single one of what isn't divided, none of what is no source
   std::vector<bool> divides;  // by node: find_stages()
   stages cut;
-  size_t most_tasks = 1;  // of a stage
+  size_t most_tasks = 1;  // of a stage without a source
   std::function<int64_t(const std::string&)> file_bytes;
 };
-// Into `most_tasks` tasks a stage at most. Throws error(bad_spec) for what can't be done by tasks: standard input and
-// output.
+// Into `most_tasks` tasks a stage at most; with `memory_bytes`, which is what a task has, into more where sorted runs
+// are made that then need no scratch (tasks_in_memory.h). Throws error(bad_spec) for what can't be done by tasks:
+// standard input and output.
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
-                   std::function<int64_t(const std::string&)> file_bytes);
+                   std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes = 0);
 
 struct driver_settings {
   divided_job job;

@@ -21,7 +21,7 @@ namespace flowrun::cluster {
 namespace {
 
 constexpr char magic[] = "FLOWREX\n";
-constexpr uint32_t version = 2;
+constexpr uint32_t version = 3;
 // Parts of a merge then differ by some thousandths of what a file adds to them, and a thousand files have samples of
 // 1 GiB, of which their reader needs no more than a few each.
 constexpr uint64_t first_sample_every = 4 * KiB;
@@ -50,14 +50,13 @@ struct file_tail {
   uint32_t row_bytes = 0;
   uint64_t num_rows = 0;
   uint64_t num_frames = 0;
-  uint64_t tally = 0;
   uint64_t samples_offset = 0;
   uint64_t samples_checksum = 0;
   uint64_t index_offset = 0;
   uint64_t checksum = 0;
 };
 static_assert(sizeof(frame_header) == 24 && sizeof(frame_entry) == 24 && sizeof(sample_entry) == 16 &&
-              sizeof(file_tail) == 72);
+              sizeof(file_tail) == 64);
 
 template <class T>
 void put(std::vector<std::byte>& to, const T& value) {
@@ -146,16 +145,22 @@ std::ifstream opened(const std::string& path) {
 exchange_encoder::exchange_encoder(const record::row_type& type, size_t frame_bytes)
     : type_(type),
       frame_bytes_(frame_bytes),
-      tallier_(type),
       string_offsets_(string_offsets_of(type)),
       sample_every_(first_sample_every) {
   const std::string text = record::to_string(type);
   put(index_, static_cast<uint32_t>(text.size()));
   put(index_, text.data(), text.size());
+  begin_frame();
+}
+
+void exchange_encoder::begin_frame() {
+  frame_at_ = pending_.size();
+  put(pending_, frame_header());
+  heap_.clear();
+  num_in_frame_ = 0;
 }
 
 void exchange_encoder::add(const record::batch& in) {
-  tally_ += tallier_.tally(in);
   num_rows_ += in.num_rows;
   if (string_offsets_.empty()) return add_rows(in.rows, in.num_rows);
   for (size_t i = 0; i < in.num_rows; ++i) add_row(in, i);
@@ -163,28 +168,30 @@ void exchange_encoder::add(const record::batch& in) {
 
 void exchange_encoder::add_rows(const std::byte* rows, size_t count) {
   const size_t row_bytes = type_.row_bytes();
-  const auto rows_for = [row_bytes](uint64_t num_bytes) { return (num_bytes + row_bytes - 1) / row_bytes; };
   for (size_t i = 0; i < count;) {
     if (is_sampled()) sample(rows + i * row_bytes);
     // Up to the next sample, and the end of the frame.
-    const size_t n =
-        std::min<uint64_t>({count - i, rows_for(sample_every_ - since_sample_), rows_for(frame_bytes_ - rows_.size())});
-    put(rows_, rows + i * row_bytes, n * row_bytes);
+    const uint64_t to_sample = (sample_every_ - since_sample_ + row_bytes - 1) / row_bytes;
+    const uint64_t in_frame = (frame_bytes_ - std::min(frame_bytes_, bytes_in_frame())) / row_bytes;
+    const size_t n = std::min<uint64_t>({count - i, to_sample, std::max<uint64_t>(in_frame, 1)});
+    put(pending_, rows + i * row_bytes, n * row_bytes);
     num_in_frame_ += static_cast<uint32_t>(n);
     since_sample_ += n * row_bytes;
     i += n;
-    if (rows_.size() >= frame_bytes_) end_frame();
+    if (bytes_in_frame() + row_bytes > frame_bytes_) end_frame();
   }
 }
 
 void exchange_encoder::add_row(const record::batch& in, size_t row) {
-  const size_t at = rows_.size(), heap_before = heap_.size();
-  put(rows_, in.row(row), type_.row_bytes());
-  move_strings(string_offsets_, rows_.data() + at, in.heap, heap_);
-  if (is_sampled()) sample(rows_.data() + at);
+  uint64_t row_bytes = type_.row_bytes();
+  for (const uint32_t offset : string_offsets_) row_bytes += record::load_ref(in.row(row) + offset).length;
+  if (bytes_in_frame() + row_bytes > frame_bytes_) end_frame();
+  const size_t at = pending_.size();
+  put(pending_, in.row(row), type_.row_bytes());
+  move_strings(string_offsets_, pending_.data() + at, in.heap, heap_);
+  if (is_sampled()) sample(pending_.data() + at);
   ++num_in_frame_;
-  since_sample_ += type_.row_bytes() + heap_.size() - heap_before;
-  if (rows_.size() + heap_.size() >= frame_bytes_) end_frame();
+  since_sample_ += row_bytes;
 }
 
 // Of the next row, which has its strings in the frame at hand.
@@ -210,25 +217,22 @@ void exchange_encoder::sample(const std::byte* row) {
 
 void exchange_encoder::end_frame() {
   if (num_in_frame_ == 0) return;
-  frame_header header{num_in_frame_, 0, heap_.size(), 0};
-  const size_t at = pending_.size();
-  put(pending_, header);
-  put(pending_, rows_.data(), rows_.size());
   put(pending_, heap_.data(), heap_.size());
-  header.checksum = XXH3_64bits(pending_.data() + at + sizeof header, rows_.size() + heap_.size());
-  std::memcpy(pending_.data() + at, &header, sizeof header);
+  const size_t num_bytes = pending_.size() - frame_at_;
+  frame_header header{num_in_frame_, 0, heap_.size(), 0};
+  header.checksum = XXH3_64bits(pending_.data() + frame_at_ + sizeof header, num_bytes - sizeof header);
+  std::memcpy(pending_.data() + frame_at_, &header, sizeof header);
   put(index_, frame_entry{offset_, num_rows_before_, num_in_frame_, 0});
-  offset_ += pending_.size() - at;
+  offset_ += num_bytes;
   num_rows_before_ += num_in_frame_;
   ++num_frames_;
-  rows_.clear();
-  heap_.clear();
-  num_in_frame_ = 0;
+  begin_frame();
 }
 
 void exchange_encoder::finish() {
   end_frame();
-  const size_t at = pending_.size();
+  pending_.resize(frame_at_);  // there is no other frame
+  const size_t at = frame_at_;
   for (const kept_sample& s : samples_) {
     put(pending_, sample_entry{s.place, static_cast<uint32_t>(s.content.size()), 0});
     put(pending_, s.content.data(), s.content.size());
@@ -239,20 +243,21 @@ void exchange_encoder::finish() {
   tail.row_bytes = type_.row_bytes();
   tail.num_rows = num_rows_;
   tail.num_frames = num_frames_;
-  tail.tally = tally_.sum;
   tail.samples_offset = offset_;
   tail.samples_checksum = XXH3_64bits(pending_.data() + at, pending_.size() - at);
   tail.index_offset = offset_ + (pending_.size() - at);
   tail.checksum = checksum_of(index_.data(), index_.size(), tail);
   put(pending_, index_.data(), index_.size());
   put(pending_, tail);
+  frame_at_ = pending_.size();
 }
 
 void exchange_encoder::forget(size_t num_bytes) {
   written_ += num_bytes;
-  if (written_ < pending_.size()) return;
-  pending_.clear();
-  written_ = 0;
+  if (written_ < frame_at_) return;
+  // What is there of the frame at hand comes to the front. Where a batch is a frame, that is a header.
+  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(frame_at_));
+  frame_at_ = written_ = 0;
 }
 
 exchange_index exchange_index::load(const std::string& path, const record::row_type& type) {
@@ -283,7 +288,6 @@ exchange_index exchange_index::load(const std::string& path, const record::row_t
   }
   if (!out.frames_.empty()) out.frames_.back().num_bytes = tail.samples_offset - out.frames_.back().offset;
   out.num_rows_ = tail.num_rows;
-  out.tally_ = {tail.num_rows, tail.tally};
   out.samples_offset_ = tail.samples_offset;
   out.samples_bytes_ = tail.index_offset - tail.samples_offset;
   out.samples_checksum_ = tail.samples_checksum;
@@ -321,23 +325,23 @@ exchange_samples exchange_samples::load(const std::string& path, const record::r
 }
 
 record::batch rows_of_frame(const std::string& path, const exchange_frame& frame, uint32_t row_bytes,
-                            std::shared_ptr<const std::byte[]> bytes) {
+                            const std::byte* bytes, std::shared_ptr<const void> owner) {
   frame_header header;
-  std::memcpy(&header, bytes.get(), sizeof header);
+  std::memcpy(&header, bytes, sizeof header);
   const uint64_t rest = frame.num_bytes - sizeof header;
   if (header.num_rows != frame.num_rows || header.unused != 0 ||
       uint64_t{header.num_rows} * row_bytes + header.heap_bytes != rest ||
-      XXH3_64bits(bytes.get() + sizeof header, rest) != header.checksum)
+      XXH3_64bits(bytes + sizeof header, rest) != header.checksum)
     damaged(path,
             fmt::format("the rows from {} on, at byte {}, are not what was written", frame.first_row, frame.offset));
   record::batch out;
-  out.rows = bytes.get() + sizeof header;
+  out.rows = bytes + sizeof header;
   out.num_rows = header.num_rows;
   out.row_bytes = row_bytes;
   out.heap = out.rows + out.num_rows * row_bytes;
   out.heap_bytes = header.heap_bytes;
   out.first_row = frame.first_row;
-  out.owner = std::move(bytes);
+  out.owner = std::move(owner);
   return out;
 }
 
@@ -356,7 +360,7 @@ record::batch read_frame(const std::string& path, const exchange_frame& frame, u
   }
   ::close(descriptor);
   if (done < frame.num_bytes) damaged(path, "it can't be read to its end");
-  return rows_of_frame(path, frame, row_bytes, std::move(bytes));
+  return rows_of_frame(path, frame, row_bytes, bytes.get(), bytes);
 }
 
 }  // namespace flowrun::cluster

@@ -6,11 +6,10 @@
 //           strings
 //   index   the row type as text: its length u32, then the text
 //           for each frame: its place in the file u64, the rows before it u64, rows u32, 0 u32
-//   tail    magic "FLOWREX\n" | version u32 | bytes of a row u32 | rows u64 | frames u64 | tally of the rows u64 |
-//           place of the samples u64 | their XXH3 u64 | place of the index u64 | XXH3 of the index and all of the tail
-//           before this u64
+//   tail    magic "FLOWREX\n" | version u32 | bytes of a row u32 | rows u64 | frames u64 | place of the samples u64 |
+//           their XXH3 u64 | place of the index u64 | XXH3 of the index and all of the tail before this u64
 //
-// Numbers are little endian. A frame has about as many bytes as a batch. Samples are some of the rows, the first one
+// Numbers are little endian. A frame has as many bytes as a batch, or less. Samples are some of the rows, the first one
 // always: one of each 4 KiB of rows, until there are too many; then every second one goes, and from there on one is
 // taken of twice as many bytes. So they stay few, however long the file becomes, and say where in sorted rows a place
 // is to be looked for (cut_points.h). Who reads rows doesn't read them.
@@ -24,7 +23,6 @@
 #include <vector>
 
 #include "engine/record/batch.h"
-#include "engine/record/row_tally.h"
 #include "engine/record/row_type.h"
 
 namespace flowrun::cluster {
@@ -34,12 +32,13 @@ class exchange_encoder {
  public:
   static constexpr size_t bytes_of_samples = size_t{1} << 20;  // that are kept, but for a single one that is longer
 
+  // A frame has `frame_bytes` at most, so that it fits the memory of a batch, unless a single row has more.
   exchange_encoder(const record::row_type& type, size_t frame_bytes);
   void add(const record::batch& rows);
   // No more rows come.
   void finish();
   // What is to be written next, of which the first `num_bytes` can be forgotten.
-  std::span<const std::byte> pending() const { return std::span(pending_).subspan(written_); }
+  std::span<const std::byte> pending() const { return std::span(pending_).subspan(written_, frame_at_ - written_); }
   void forget(size_t num_bytes);
   uint64_t num_rows() const { return num_rows_; }
 
@@ -52,21 +51,22 @@ class exchange_encoder {
   void add_rows(const std::byte* rows, size_t count);
   bool is_sampled() const { return samples_.empty() || since_sample_ >= sample_every_; }
   void sample(const std::byte* row);
+  size_t bytes_in_frame() const { return pending_.size() - frame_at_ + heap_.size(); }
+  void begin_frame();
   void end_frame();
 
   const record::row_type type_;
   const size_t frame_bytes_;
-  const record::row_tallier tallier_;
   std::vector<uint32_t> string_offsets_;
-  std::vector<std::byte> rows_, heap_;  // of the frame at hand
-  std::vector<std::byte> index_;        // of those before
+  std::vector<std::byte> heap_;   // of the frame at hand
+  std::vector<std::byte> index_;  // of those before
   uint32_t num_in_frame_ = 0;
   std::vector<kept_sample> samples_;
   uint64_t bytes_of_samples_ = 0;
   uint64_t sample_every_, since_sample_ = 0;  // bytes of rows
   uint64_t num_rows_ = 0, num_rows_before_ = 0, num_frames_ = 0, offset_ = 0;
-  record::row_tally tally_;
-  std::vector<std::byte> pending_;
+  std::vector<std::byte> pending_;  // frames, and behind them room for the header of the one at hand, and its rows
+  size_t frame_at_ = 0;             // where that one begins
   size_t written_ = 0;
 };
 
@@ -83,7 +83,6 @@ class exchange_index {
   static exchange_index load(const std::string& path, const record::row_type& type);
 
   uint64_t num_rows() const { return num_rows_; }
-  const record::row_tally& tally() const { return tally_; }
   const std::vector<exchange_frame>& frames() const { return frames_; }
   // The frame in which the row of this place lies, of which there is one.
   size_t frame_of(uint64_t place) const;
@@ -92,7 +91,6 @@ class exchange_index {
   friend class exchange_samples;
   std::vector<exchange_frame> frames_;
   uint64_t num_rows_ = 0;
-  record::row_tally tally_;
   uint64_t samples_offset_ = 0, samples_bytes_ = 0, samples_checksum_ = 0;
 };
 
@@ -116,9 +114,10 @@ class exchange_samples {
   std::vector<sampled_row> rows_;
 };
 
-// The rows of a frame, of which these are all bytes. Throws error(bad_data) unless they are what was written.
+// The rows of a frame, of which `bytes` are all; they are there as long as `owner` is. Throws error(bad_data) unless
+// they are what was written.
 record::batch rows_of_frame(const std::string& path, const exchange_frame& frame, uint32_t row_bytes,
-                            std::shared_ptr<const std::byte[]> bytes);
+                            const std::byte* bytes, std::shared_ptr<const void> owner);
 // Reads it, too. Throws error(io).
 record::batch read_frame(const std::string& path, const exchange_frame& frame, uint32_t row_bytes);
 

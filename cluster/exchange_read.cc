@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -9,13 +10,17 @@
 #include "cluster/exchange_file.h"
 #include "cluster/exchange_words.h"
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/files/row_range.h"
+#include "operators/parts/files/shared_chunks.h"
 #include "operators/parts/order/declared_order.h"
 
 namespace flowrun::cluster {
 
 namespace {
+
+constexpr size_t most_chunk_bytes = 1 * MiB;
 
 struct settings {
   std::vector<std::string> paths;
@@ -52,6 +57,20 @@ settings check(plan::node_checker& node) {
   return s;
 }
 
+// A task that merges reads many runs at once. Where there is little memory for each, it is better used in few large
+// chunks than in many small ones.
+io::file_reader_options reading_options(const exec::services& job, uint64_t memory_bytes) {
+  constexpr unsigned least_ahead = 2, least_held = 4;
+  io::file_reader_options out = operators::reading_options(job, memory_bytes, 1);
+  const size_t all_bytes = (out.depth + out.max_held) * out.chunk_bytes;
+  const size_t larger = std::bit_floor(all_bytes / (least_ahead + least_held));
+  if (larger > most_chunk_bytes) return out;
+  out.chunk_bytes = larger;
+  out.depth = least_ahead;
+  out.max_held = least_held;
+  return out;
+}
+
 class exchange_source final : public exec::source {
  public:
   exchange_source(exec::build_context& c, const settings& s)
@@ -59,7 +78,9 @@ class exchange_source final : public exec::source {
         most_rows_(most_rows(s.type, c.batches.target_bytes)),
         range_(s.range),
         pool_(c.job.pool()),
-        input_(c.job, c.counters, parts_of(s), operators::reading_options(c.job, c.memory_bytes, 1)) {}
+        options_(reading_options(c.job, c.memory_bytes)),
+        chunks_(options_.max_held),
+        input_(c.job, c.counters, parts_of(s), options_) {}
 
   outcome pull(exec::output& out, waker& w) override {
     while (batches_.empty()) {
@@ -107,17 +128,25 @@ class exchange_source final : public exec::source {
       frame_ = 0;
       return;
     }
+    std::shared_ptr<const void> owner = chunks_.lend(chunk);
     for (size_t done = 0; done < chunk.num_bytes;) {
       const part& p = parts_[file_];
       FLOWRUN_CHECK(frame_ < p.frames.size());
       const exchange_frame& frame = p.frames[frame_];
+      if (owner != nullptr && filled_ == 0 && frame.num_bytes <= chunk.num_bytes - done) {
+        add(rows_of_frame(p.path, frame, row_bytes_, chunk.data + done, owner));
+        done += frame.num_bytes;
+        ++frame_;
+        continue;
+      }
       if (bytes_ == nullptr) bytes_ = pool_.take(frame.num_bytes);
       const size_t n = std::min<size_t>(chunk.num_bytes - done, frame.num_bytes - filled_);
       std::memcpy(bytes_.get() + filled_, chunk.data + done, n);
       filled_ += n;
       done += n;
       if (filled_ < frame.num_bytes) break;
-      add(rows_of_frame(p.path, frame, row_bytes_, std::exchange(bytes_, nullptr)));
+      add(rows_of_frame(p.path, frame, row_bytes_, bytes_.get(), bytes_));
+      bytes_ = nullptr;
       filled_ = 0;
       ++frame_;
     }
@@ -137,10 +166,12 @@ class exchange_source final : public exec::source {
   const size_t most_rows_;
   const operators::row_range range_;
   record::batch_pool& pool_;
+  const io::file_reader_options options_;
+  const operators::shared_chunks chunks_;
   std::vector<part> parts_;
   operators::file_input input_;
   size_t file_ = 0, frame_ = 0;
-  std::shared_ptr<std::byte[]> bytes_;  // of the frame at hand, as far as it is there
+  std::shared_ptr<std::byte[]> bytes_;  // of a frame that lies in two chunks, as far as it is there
   size_t filled_ = 0;
   std::deque<record::batch> batches_;
 };

@@ -1,5 +1,6 @@
 // exchange.write: rows into a file for later tasks.
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "cluster/exchange_file.h"
@@ -13,8 +14,16 @@ namespace {
 
 constexpr size_t least_frame_bytes = 4 * KiB;
 constexpr size_t most_frame_bytes = 256 * KiB;
-constexpr size_t buffer_bytes = 256 * KiB;
+// The fewer writes there are, the less is told from thread to thread.
+constexpr size_t least_buffer_bytes = 256 * KiB;
+constexpr size_t most_buffer_bytes = 1 * MiB;
 constexpr unsigned num_buffers = 4;
+constexpr uint64_t bytes_beside_buffers = 2 * most_frame_bytes + exchange_encoder::bytes_of_samples;
+
+size_t bytes_of_a_buffer(uint64_t memory_bytes) {
+  const uint64_t share = (memory_bytes - std::min(memory_bytes, bytes_beside_buffers)) / num_buffers;
+  return std::bit_floor(std::clamp<uint64_t>(share, least_buffer_bytes, most_buffer_bytes));
+}
 
 struct settings {
   std::string path;
@@ -29,7 +38,7 @@ class exchange_sink final : public exec::ordered_stage {
         counters_(c.counters),
         encoder_(c.input_type(), std::clamp(c.batches.target_bytes, least_frame_bytes, most_frame_bytes)) {
     io::output_file_options options;
-    options.chunk_bytes = buffer_bytes;
+    options.chunk_bytes = bytes_of_a_buffer(c.memory_bytes);
     options.depth = num_buffers;
     options.direct = job_.options().direct;
     options.durable = false;  // a machine that fails takes its tasks with it
@@ -89,8 +98,8 @@ const exec::operator_definition& exchange_write() {
     d.inputs = {{"in", "the rows"}};
     d.parameters = {{.name = "path", .kind = plan::parameter_kind::path, .required = true, .help = "The file."}};
     d.memory = [](const plan::node&, plan::node_part) {
-      constexpr uint64_t bytes = num_buffers * buffer_bytes + 2 * most_frame_bytes + exchange_encoder::bytes_of_samples;
-      return plan::memory_wish{bytes, bytes, 0};
+      return plan::memory_wish{num_buffers * least_buffer_bytes + bytes_beside_buffers,
+                               num_buffers * most_buffer_bytes + bytes_beside_buffers, 0.1};
     };
     return exec::define<settings>(std::move(d), check, build);
   }();

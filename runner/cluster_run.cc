@@ -47,21 +47,27 @@ void add(std::vector<std::string>& to, const std::string& option, const std::str
   to.push_back(value);
 }
 
-// Into how many a stage is divided, at most. How many cores Spark or Dask has isn't known here.
+// How many cores Spark or Dask has isn't known here.
 size_t most_tasks_of(const cluster::place& where, size_t given) {
   constexpr size_t on_engine = 16;
   if (given > 0) return given;
   return where.engine == cluster::engine_kind::local ? where.local_width : on_engine;
 }
 
-// The memory of a task.
+// The memory of a task. What this machine has is shared by those that run here at once; on Spark and Dask, where a task
+// has one core, -m is a task's.
 uint64_t task_bytes(const resources& machine, const cluster::place& where) {
   if (where.local_width > 0) return machine.memory_bytes / where.local_width;
   return machine.memory_bytes / (machine.memory_from == "default" ? std::max(machine.threads, 1U) : 1);
 }
 
-// What a worker may use, and how it is to work. What this machine has is shared by those that run here at once; on
-// Spark and Dask, where a task has one core, -m and -j are a task's.
+// Where users say nothing of the number of tasks, there are as many as can sort without scratch.
+cluster::divided_job divided(const loaded_job& loaded, const cluster::place& where, size_t tasks) {
+  return cluster::divide(loaded.graph, most_tasks_of(where, tasks), file_bytes,
+                         tasks > 0 ? 0 : task_bytes(loaded.machine, where));
+}
+
+// What a worker may use, and how it is to work. On Spark and Dask -j is a task's, too.
 std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments,
                                         const cluster::place& where) {
   const bool is_local = where.engine == cluster::engine_kind::local;
@@ -135,7 +141,6 @@ void check_cluster_options(const run_arguments& arguments) {
 
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
-  const size_t most_tasks = most_tasks_of(where, arguments.tasks);
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
@@ -145,7 +150,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   const std::vector<std::string> program = {this_program(), "worker"};
   const std::vector<std::string> options = worker_options(loaded.machine, arguments, where);
   const std::unique_ptr<cluster::scheduler> tasks = cluster::tasks_at(where, program, directory->path(), options);
-  const cluster::driver_settings settings{.job = cluster::divide(loaded.graph, most_tasks, file_bytes),
+  const cluster::driver_settings settings{.job = divided(loaded, where, arguments.tasks),
                                           .directory = cluster::shared_directory(directory->path()),
                                           .keeps = arguments.resume,
                                           .operators = known_operators(),
@@ -210,7 +215,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
 }
 
 std::string describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
-  return cluster::describe(cluster::divide(loaded.graph, most_tasks_of(cluster::place_of(where), tasks), file_bytes));
+  return cluster::describe(divided(loaded, cluster::place_of(where), tasks));
 }
 
 }  // namespace flowrun::runner

@@ -58,9 +58,8 @@ TEST(exchange_file, rows_come_back) {
         EXPECT_EQ(record::contents_of(type, read(home / "x", type)), record::contents_of(type, batches));
         const exchange_index index = exchange_index::load(home / "x", type);
         EXPECT_EQ(index.num_rows(), num_rows);
-        record::row_tally tally;
-        for (const record::batch& b : batches) tally += record::row_tallier(type).tally(b);
-        EXPECT_EQ(index.tally(), tally);
+        for (const exchange_frame& f : index.frames())
+          EXPECT_TRUE(f.num_bytes <= frame_bytes || f.num_rows == 1) << f.num_bytes;
       }
 }
 

@@ -7,11 +7,7 @@
 namespace flowrun::operators {
 
 row_cutter::row_cutter(size_t row_bytes, size_t most_rows, unsigned max_held, record::batch_pool& pool)
-    : row_bytes_(row_bytes),
-      most_rows_(most_rows),
-      most_shared_(std::max(max_held / 2, 1U)),
-      pool_(pool),
-      held_(std::make_shared<std::atomic<unsigned>>(0)) {}
+    : row_bytes_(row_bytes), most_rows_(most_rows), pool_(pool), chunks_(max_held) {}
 
 void row_cutter::feed(const io::chunk& chunk, std::vector<piece>& out) {
   const std::byte* p = chunk.data;
@@ -26,19 +22,11 @@ void row_cutter::feed(const io::chunk& chunk, std::vector<piece>& out) {
     straddling_.clear();
   }
   const size_t num_rows = num_bytes / row_bytes_;
-  const bool copy = held_->load(std::memory_order_relaxed) >= most_shared_;
-  std::shared_ptr<const void> owner;
-  if (!copy && num_rows > 0) {
-    held_->fetch_add(1, std::memory_order_relaxed);
-    owner = std::shared_ptr<const void>(p, [chunk_owner = chunk.owner, held = held_](const void*) mutable {
-      chunk_owner.reset();
-      held->fetch_sub(1, std::memory_order_relaxed);
-    });
-  }
+  const std::shared_ptr<const void> owner = num_rows > 0 ? chunks_.lend(chunk) : nullptr;
   for (size_t done = 0; done < num_rows;) {
     const size_t count = std::min(most_rows_, num_rows - done);
     const std::byte* const rows = p + done * row_bytes_;
-    out.push_back(copy ? copied(rows, count) : piece{rows, count, owner});
+    out.push_back(owner == nullptr ? copied(rows, count) : piece{rows, count, owner});
     done += count;
   }
   if (num_bytes > num_rows * row_bytes_) straddling_.reserve(row_bytes_);

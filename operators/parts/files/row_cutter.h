@@ -1,11 +1,9 @@
 // Cuts a file of rows of one width into pieces of whole rows as it comes, chunk after chunk.
 //
-// A piece is a view into the buffer that the disk has filled; only rows that straddle two chunks are put together. Half
-// of the buffers must come back even if the pipeline keeps what it is given. So beyond that half, rows are copied, and
-// the reader never runs out of buffers.
+// A piece is a view into the buffer that the disk has filled, as long as it is lent (shared_chunks.h); only rows that
+// straddle two chunks are put together.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -13,6 +11,7 @@
 
 #include "engine/io/file_reader.h"
 #include "engine/record/batch_pool.h"
+#include "operators/parts/files/shared_chunks.h"
 
 namespace flowrun::operators {
 
@@ -37,10 +36,9 @@ class row_cutter {
 
   const size_t row_bytes_;
   const size_t most_rows_;
-  const unsigned most_shared_;
   record::batch_pool& pool_;
-  const std::shared_ptr<std::atomic<unsigned>> held_;  // chunks that pieces refer to
-  std::vector<std::byte> straddling_;                  // the beginning of a row whose rest is in the next chunk
+  const shared_chunks chunks_;
+  std::vector<std::byte> straddling_;  // the beginning of a row whose rest is in the next chunk
 };
 
 }  // namespace flowrun::operators
