@@ -31,7 +31,7 @@ void run_words::declare(declared_command& of) {
   of.flag("--resume", plain.resume,
           "Keeps on scratch what is finished: after a kill or a failure the same command goes on there.");
   of.word("--cluster", plain.cluster, "WHERE",
-          "Runs stages of tasks: local:3 (three here), spark://HOST:7077, dask://HOST:8786. Outputs are folders.");
+          "Runs tasks: local:3 (three here), spark://HOST:7077, dask://HOST:8786. Outputs are folders.");
   of.word("--tasks", tasks, "N",
           "With --cluster: into how many tasks a stage is divided at most. Default: local's N; 16; more to sort in "
           "memory.");

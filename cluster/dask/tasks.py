@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Runs the tasks of a job on Dask, stage by stage: each is a process, `flowrun worker DIR STAGE TASK`. Dask decides where
 and when, and runs a task again whose machine is lost; rows never come here.
 

@@ -78,6 +78,7 @@ class cluster_test(cluster_process):
     def test_words_that_are_wrong(self):
         for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),
                             (["--cluster", "local:0"], "is no cluster"),
+                            (["--cluster", "dask://"], "dask://HOST:8786"),
                             (["--cluster", "local:3", "--ui"], "--ui and --cluster exclude each other"),
                             (["--cluster", "local:3", "--backend", "memory"], "exclude each other")):
             done = self.flowrun("job.yaml", *words)
