@@ -60,6 +60,7 @@ void add_nodes(exec::RunReport& out, const plan::graph& g, std::set<const plan::
     exec::RunReport::Node& node = *out.add_nodes();
     node.set_id(plan::full_name(g, n));
     node.set_op(n.declaration->name);
+    node.set_inside(g.path);
     node.set_role(plan::to_string(n.role()));
     for (const auto& body : n.bodies) add_nodes(out, *body, seen);
   }

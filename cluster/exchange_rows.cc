@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "cluster/exchange_file.h"
@@ -12,7 +13,10 @@
 namespace flowrun::cluster {
 
 void unread_files::remove() {
-  for (const std::string& path : paths_) ::unlink(path.c_str());
+  for (const std::string& path : paths_) {
+    ::unlink(path.c_str());
+    ::rmdir(std::filesystem::path(path).parent_path().c_str());  // of the attempt, where this was its last file
+  }
   paths_.clear();
 }
 

@@ -128,6 +128,7 @@ void graph_run::run_tasks(size_t s) {
   job_.num_tasks += tasks.num_tasks();
   report_stage(s, number, tasks.num_tasks(),
                std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  directory.tidy(number);
 }
 
 // Of the rows that no later stage reads.

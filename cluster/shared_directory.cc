@@ -74,6 +74,19 @@ std::vector<std::pair<size_t, std::string>> shared_directory::all_alive(size_t s
   return out;
 }
 
+void shared_directory::tidy(size_t stage) const noexcept {
+  const std::string said = fmt::format("said-{}-", stage), alive = fmt::format("alive-{}-", stage),
+                    attempt = fmt::format("{}-", stage);
+  std::error_code problem;
+  for (std::filesystem::directory_iterator at(path_, problem), end; !problem && at != end; at.increment(problem)) {
+    const std::string name = at->path().filename().string();
+    if (name.starts_with(said) || name.starts_with(alive))
+      ::unlink(at->path().c_str());
+    else if (name.starts_with(attempt))
+      ::rmdir(at->path().c_str());  // where it is empty
+  }
+}
+
 std::string shared_directory::make_attempt(size_t stage, size_t task) const {
   std::string out = fmt::format("{}/{}-{}-XXXXXX", path_, stage, task);
   if (::mkdtemp(out.data()) == nullptr) refuse(out, errno);

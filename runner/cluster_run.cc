@@ -145,8 +145,10 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
   if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
+  // It is removed when signals have their usual effect again: thousands of files take longer than a stop may.
+  std::unique_ptr<cluster::run_directory> directory;
   const interrupts signals;
-  const std::unique_ptr<cluster::run_directory> directory = open_directory(loaded, arguments, screen);
+  directory = open_directory(loaded, arguments, screen);
   const std::vector<std::string> program = {this_program(), "worker"};
   const std::vector<std::string> options = worker_options(loaded.machine, arguments, where);
   const std::unique_ptr<cluster::scheduler> tasks = cluster::tasks_at(where, program, directory->path(), options);

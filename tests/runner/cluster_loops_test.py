@@ -97,7 +97,7 @@ class cluster_loops_test(cluster_process):
 
     def test_a_search(self):
         self.write("job.yaml", SEARCH)
-        expected = self.expected()
+        expected = self.expected("--report", "alone.json")
         self.assertGreater(expected["levels.csv"].count(b"\n"), 1000)
         done = self.flowrun("job.yaml", *STAGES, "-v", "--report", "report.json")
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -114,6 +114,9 @@ class cluster_loops_test(cluster_process):
         stages = {tuple(stage["nodes"]): stage["tasks"] for stage in report["stages"]}
         self.assertEqual(stages["levels.reached", "levels.next", "levels.sorted"], 3 * iterations)
         self.assertEqual(stages["levels.count",], iterations)
+        places = [[(node["id"], node["inside"], node["role"]) for node in json.loads((self.dir / name).read_text())["nodes"]]
+                  for name in ("report.json", "alone.json")]
+        self.assertEqual(*places)
 
     def test_where_there_is_little_to_read_one_task_runs_the_loop(self):
         self.write("job.yaml", SEARCH)
@@ -147,6 +150,31 @@ class cluster_loops_test(cluster_process):
         done = self.flowrun("job.yaml", "-q", *STAGES)
         self.assertEqual(done.returncode, 65, done.stderr)
         self.assertIn("'levels' has not ended after 3 iterations", done.stderr)
+        self.nothing_left()
+
+    def test_iterations_leave_what_is_needed_to_go_on_and_a_stop_removes_it(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  drawn: {op: generate, with: {rows: 300, columns: {x: i}}}
+  long:
+    op: loop
+    in: {rows: drawn}
+    with: {carry: {now: {from: rows}}, body: {sorted: {op: sort, in: now, with: {by: [-x]}}}, next: {now: sorted}, times: 100000}
+  saved: {op: file.write_csv, in: long.now, with: {path: out/x.csv}}
+""")
+        driver = self.start("job.yaml", "-q", *STAGES)
+        self.until_workers(driver, 60)
+        directory = next((self.dir / "scratch").glob("flowrun-cluster-*"))
+        kinds = {}
+        for path in directory.iterdir():
+            kind = path.name.split("-")[0]
+            kinds[kind] = kinds.get(kind, 0) + 1
+        self.assertGreater(kinds["stage"], 50)
+        self.assertGreater(kinds["done"], 100)
+        self.assertLess(sum(kinds.values()) - kinds["stage"] - kinds["done"], 40, kinds)
+        driver.send_signal(signal.SIGINT)
+        _, said = driver.communicate(timeout=60)
+        self.assertEqual((driver.returncode, said.count("stopped by a signal")), (130, 1), said)
         self.nothing_left()
 
     def test_a_stopped_driver_leaves_nothing(self):
