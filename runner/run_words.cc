@@ -33,8 +33,7 @@ void run_words::declare(declared_command& of) {
   of.word("--cluster", plain.cluster, "WHERE",
           "Runs tasks: local:3 (three here), spark://HOST:7077, dask://HOST:8786. Outputs are folders.");
   of.word("--tasks", tasks, "N",
-          "With --cluster: into how many tasks a stage is divided at most. Default: local's N; 16; more to sort in "
-          "memory.");
+          "With --cluster: the most tasks of a stage. Default: local's N, or 16; more to sort in memory.");
   of.word("--divide-from", divide_from, "BYTES",
           "With --cluster: loops, ifs and calls that read fewer run as one task. Default: 64MiB.")
       .for_experts();
