@@ -53,6 +53,8 @@ def sorted_records(options):
 
 
 def all_jobs(options):
+    # The loop of a short search is a task, of stage 4. That of a long one is three stages in each iteration, from there on,
+    # of which the second reads all arcs.
     rows = 1_000_000 if options.short else 6_000_000
     return [
         sorted_records(options),
@@ -61,7 +63,7 @@ def all_jobs(options):
         cluster_job("join-group", "join.yaml", (f"orders={rows}", f"customers={rows // 10}"), "", ("towns.csv",), 32,
                     0, 2),
         cluster_job("bfs", f"{ROOT}/specs/jobs/bfs.yaml", ("edges=graph.bin", f"nodes={rows // 2}", "source=0"),
-                    "/bfs.bin", ("bfs.bin",), 64, 0, 3),
+                    "/bfs.bin", ("bfs.bin",), 64, 0, 4 if options.short else 17),
     ]
 
 
