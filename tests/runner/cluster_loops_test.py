@@ -8,7 +8,7 @@ import signal
 import sys
 
 from cluster_process import cluster_process
-from flowrun_process import main
+from flowrun_process import SANITIZED, main
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import parts  # noqa: E402
@@ -76,7 +76,7 @@ nodes:
   plain:  {op: file.write_csv, in: sums, with: {path: out/plain.csv}}
 """
 STAGES = ("-T", "scratch", "--cluster", "local:3", "--divide-from", "1")
-LONG = ("-p", "edges=400000")
+LONG = ("-p", f"edges={100000 if SANITIZED else 400000}")
 
 
 class cluster_loops_test(cluster_process):
