@@ -61,7 +61,7 @@ struct run_arguments {
   size_t tasks = 0;            // of a stage, at most; 0: as many as run at once
   // Loops, `if` and calls that have fewer bytes to read are one task.
   uint64_t least_divided_bytes = cluster::usual_least_divided_bytes;
-  bool resume = false;         // keeps what is finished, and goes on with what an earlier run has left
+  bool resume = false;  // keeps what is finished, and goes on with what an earlier run has left
 };
 
 struct report_arguments {

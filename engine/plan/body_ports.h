@@ -29,7 +29,8 @@ bool is_body_stream(const node& n);
 // Any of the five: not a node that the user wrote.
 bool is_internal(const node& n);
 
-// Body i of a control node as it was checked; a recursive call's is the graph that it is inside of. Null: there is none.
+// Body i of a control node as it was checked; a recursive call's is the graph that it is inside of. Null: there is
+// none.
 std::shared_ptr<const graph> body_of(const node& control, size_t i);
 
 // What reports, metrics and messages call a node: "levels.reached" is the node reached inside of the node levels.

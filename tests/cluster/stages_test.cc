@@ -257,8 +257,9 @@ TEST(stages, a_sort_that_combines_has_runs_of_partial_results) {
   w: {op: file.write_csv, in: s, with: {path: o}}
 )yaml"),
             "* a >s | * s w from s by 1");
-  const divided_job job = divided(std::string(numbers) + "  s: {op: sort, in: a, with: {by: [-k], combine: {m: min(x)}}}\n"
-                                                         "  w: {op: file.write_csv, in: s, with: {path: o}}\n");
+  const divided_job job = divided(std::string(numbers) +
+                                  "  s: {op: sort, in: a, with: {by: [-k], combine: {m: min(x)}}}\n"
+                                  "  w: {op: file.write_csv, in: s, with: {path: o}}\n");
   const auto sort = static_cast<int>(job.graph->find("s") - job.graph->nodes.data());
   EXPECT_EQ(plan::to_string(order_of_runs(*job.graph, sort)), "-k");
   EXPECT_EQ(record::to_string(type_of(*job.graph, {sort, 0, true})), "{k: u64, m: u64}");
