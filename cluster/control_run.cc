@@ -9,6 +9,7 @@
 #include "engine/exec/row_values.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/scalar_names.h"
+#include "operators/parts/control/control_values.h"
 #include "specs/value.h"
 
 namespace flowrun::cluster {
@@ -20,11 +21,10 @@ const exchange_rows& files_of(const exec::held_rows& rows) { return dynamic_cast
 }  // namespace
 
 bool counts_calls(const plan::graph& g, const plan::node& n) {
-  constexpr const char* depth_name = "call_depth";
   const specs::Value* const name = specs::find(n.spec->with(), "graph");
   if (n.recursion.expired() || name == nullptr) return false;
   for (const specs::Graph& called : g.job->graphs())
-    if (called.name() == specs::text(*name)) return called.ShortDebugString().find(depth_name) != std::string::npos;
+    if (called.name() == specs::text(*name)) return operators::may_name_call_depth(called);
   return false;
 }
 

@@ -25,8 +25,6 @@ namespace {
 using record::type_kind;
 using record::value_type;
 
-constexpr const char* depth_name = "call_depth";  // how many calls of the same graph are around this one
-
 struct passed_scalar {
   std::string name;
   expr::expression value;
@@ -230,7 +228,7 @@ class call_checker {
   void recur(const plan::graph_instance& instance) {
     node_.node().recursion = instance.body;
     out_.recursive = true;
-    out_.rows_decide = out_.scalars.empty() && graph_->ShortDebugString().find(depth_name) == std::string::npos;
+    out_.rows_decide = out_.scalars.empty() && !may_name_call_depth(*graph_);
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const record::row_type& declared = instance.declared[static_cast<size_t>(i)];
       if (declared.num_columns() == 0)
@@ -251,7 +249,7 @@ class call_checker {
     for (size_t i = 0; i < out_.inputs.size(); ++i)
       out.inputs.push_back({out_.inputs[i], node_.input_type(i), node_.input_order(i), node_.input_estimate(i)});
     for (const passed_scalar& s : out_.scalars) out.scalars.push_back({s.name, s.value.type(), 0});
-    out.scalars.push_back({depth_name, value_type::of(type_kind::u64), 0});
+    out.scalars.push_back({call_depth_name, value_type::of(type_kind::u64), 0});
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const specs::GraphPort& port = graph_->outputs(i);
       out.outputs.push_back(

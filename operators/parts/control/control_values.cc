@@ -273,6 +273,10 @@ bool input_condition::holds(exec::control_context& context, const exec::body_str
   return operators::holds(*condition, mentioned.values(context, streams));
 }
 
+bool may_name_call_depth(const specs::Graph& graph) {
+  return graph.ShortDebugString().find(call_depth_name) != std::string::npos;
+}
+
 exec::rows_handle empty_rows(exec::control_context& context, const record::row_type& type,
                              const plan::order& sorted_by) {
   const auto out = context.make_rows(type, sorted_by);

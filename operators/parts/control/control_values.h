@@ -98,6 +98,11 @@ struct input_condition {
 };
 input_condition check_condition_on_inputs(plan::node_checker& node, const specs::Value& text);
 
+// How many calls of the same graph are around the nodes of one: a scalar that all of its expressions may name.
+constexpr const char* call_depth_name = "call_depth";
+// Whether some expression of the graph may name it.
+bool may_name_call_depth(const specs::Graph& graph);
+
 // None, finished.
 exec::rows_handle empty_rows(exec::control_context& context, const record::row_type& type,
                              const plan::order& sorted_by = {});
