@@ -61,6 +61,7 @@ std::vector<task_count> task_counts(const divided_job& job) {
       const int from = job.cut.of_node[static_cast<size_t>(in.node)];
       const bool is_known = from >= 0 && job.cut.all[static_cast<size_t>(from)].control < 0;
       count = is_known ? out[static_cast<size_t>(from)] : task_count{job.most_tasks, true};
+      count.num_tasks = std::min(count.num_tasks, job.most_tasks);
     }
     out.push_back(count);
   }
