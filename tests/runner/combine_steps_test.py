@@ -51,17 +51,7 @@ class combine_steps_test(process_test):
         done = self.flowrun("job.yaml", "--no-sync", "-T", "scratch", "--report", "report.json", *arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         nodes = json.loads((self.dir / "report.json").read_text())["nodes"]
-        files = {}
-        for path in sorted((self.dir / "out").iterdir()):
-            if path.is_dir():
-                files[path.name] = b"".join(p.read_bytes() for p in sorted(path.glob("part-*")))
-                for part in path.iterdir():
-                    part.unlink()
-                path.rmdir()
-            else:
-                files[path.name] = path.read_bytes()
-                path.unlink()
-        return files, {n["id"]: (n.get("rows"), n.get("rows_in")) for n in nodes if n["op"] == "sort"}
+        return self.taken_outputs(), {n["id"]: (n.get("rows"), n.get("rows_in")) for n in nodes if n["op"] == "sort"}
 
     def expect_the_same(self, *arguments):
         expected = self.results()

@@ -109,6 +109,18 @@ class process_test(unittest.TestCase):
         _, messages = job.communicate(timeout=60)
         return job.returncode, messages
 
+    def taken_outputs(self):
+        """What lies in out/, by name, which goes: files, and folders of parts as what these are together."""
+        files = {}
+        for path in sorted((self.dir / "out").iterdir()):
+            if path.is_dir():
+                files[path.name] = b"".join(part.read_bytes() for part in sorted(path.glob("part-*")))
+                shutil.rmtree(path)
+            else:
+                files[path.name] = path.read_bytes()
+                path.unlink()
+        return files
+
     def until_rows_move(self, job, phase=None):
         """Reads the JSON lines of a job's progress until rows have moved, in `phase` if that is given."""
         for line in job.stderr:

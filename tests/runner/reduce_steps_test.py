@@ -46,17 +46,7 @@ class reduce_steps_test(process_test):
         report = json.loads((self.dir / "report.json").read_text())
         told = {(r["node"], r["name"]): r["value"] for r in report["results"]}
         rows = {n["id"]: (n.get("rows"), n.get("rows_in")) for n in report["nodes"] if n["op"] == "reduce"}
-        files = {}
-        for path in sorted((self.dir / "out").iterdir()):
-            if path.is_dir():
-                files[path.name] = b"".join(p.read_bytes() for p in sorted(path.glob("part-*")))
-                for part in path.iterdir():
-                    part.unlink()
-                path.rmdir()
-            else:
-                files[path.name] = path.read_bytes()
-                path.unlink()
-        return files, told, rows
+        return self.taken_outputs(), told, rows
 
     def test_the_results_of_one_machine(self):
         r = random.Random("two steps")
