@@ -221,7 +221,9 @@ class pool final : public scheduler {
     std::getline(in, line);
     if (!line.empty()) line = ": " + line;
     if (!WIFSIGNALED(status))
-      fail_task(directory_, stage, task, fmt::format("it ended with {}{}", WEXITSTATUS(status), line));
+      fail_task(directory_, stage, task, fmt::format("it ended with {}{}", WEXITSTATUS(status), line),
+                line.empty() ? fmt::format("it could not even write why to {}: is that disk full?", directory_.path())
+                             : std::string());
     const bool is_kill = WTERMSIG(status) == SIGKILL;
     fail_task(directory_, stage, task,
               fmt::format("it was killed by signal {}, {} times{}", WTERMSIG(status), most_attempts, line),

@@ -102,6 +102,25 @@ class cluster_test(cluster_process):
         self.nothing_left()
         self.assertFalse((self.dir / "out/all.csv").exists())
 
+    def test_a_full_shared_directory_is_named(self):
+        small = self.dir / "small"
+        small.mkdir()
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small]).returncode != 0:
+            self.skipTest("a small file system can't be mounted")
+        self.addCleanup(subprocess.run, ["umount", small])
+        # All of it is what tasks leave for others, and no task spills.
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  drawn:  {op: generate, with: {rows: 2000000, columns: {x: i}}}
+  turned: {op: reverse, in: drawn}
+  all:    {op: file.write_csv, in: turned, with: {path: out/all.csv}}
+""")
+        done = self.flowrun("job.yaml", "-q", "--cluster", "local:2", "-T", "small")
+        self.assertIn(done.returncode, (73, 75), done.stderr)
+        self.assertIn(str(small), done.stderr)
+        self.assertEqual([path.name for path in small.iterdir()], [])
+        self.nothing_left()
+
     def test_faults_are_told_before_the_run(self):
         self.write("job.yaml", JOB.replace("by: [k], stable", "by: [q], stable"))
         done = self.flowrun("job.yaml", "--cluster", "local:3")
