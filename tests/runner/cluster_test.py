@@ -229,7 +229,7 @@ nodes:
         job = JOB.replace("rand(1, i) % 1000", "if(i % 10 == 0, i, 7)").replace("${rows}", "3000000")
         # Slow enough for every machine: a task of less than a second isn't worth a warning.
         slow = "t"
-        for digit in "1234":
+        for digit in "12345678" * 2:
             slow = f"regex_replace({slow}, '[{digit}-9]+', 'x')"
         self.write("job.yaml", job.replace('last: "last(t)"', f'd: "max(length({slow}))"'))
         done = self.flowrun("job.yaml", "-T", "scratch", "--cluster", "local:2", "--tasks", "4")
