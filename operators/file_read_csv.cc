@@ -4,6 +4,7 @@
 // pieces in parallel (csv_parser.h), and what becomes of malformed lines is settled once for all pieces
 // (rejection_tally.h).
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -113,13 +114,23 @@ exec::assembly build(exec::build_context& c, const settings& s) {
     (*layouts)[file] = look_at_header(s.columns, path, record, s.type, s.format);
   };
   const auto on_header = cutting.on_header;
-  const size_t piece_bytes = cutting.piece_bytes, header_bytes = cutting.max_record_bytes + 1;
+  const cutter_options limits = cutting;
+  const size_t piece_bytes = cutting.piece_bytes;
+  // With a byte order mark, its line end, and the byte behind that.
+  const size_t header_bytes = byte_order_mark.size() + cutting.max_record_bytes + 3;
   exec::assembly out;
   out.head = make_text_source(c, s.paths, std::move(cutting), tally, s.range);
   if ((c.begin_at != nullptr || s.range.from > 0) && s.columns.by_header) {  // behind the header of that file
     const size_t file = beginning_at(c.begin_at).file;
-    with_first_record_of(s.paths[file], s.format, header_bytes,
-                         [&](std::string_view record) { on_header(file, s.paths[file], record); });
+    bool has_header = false;
+    with_first_record_of(s.paths[file], s.format, header_bytes, [&](std::string_view record) {
+      has_header = true;
+      on_header(file, s.paths[file], record);
+    });
+    // Of a range, whose file isn't compressed. What goes on behind a kept place has had a header before.
+    std::error_code ignored;
+    if (!has_header && c.begin_at == nullptr && std::filesystem::file_size(s.paths[file], ignored) >= header_bytes)
+      refuse_length(limits, s.paths[file], 1);
   }
   const auto parser = std::make_shared<const csv_parser>(s.read_type, s.format, s.missing, s.times);
   const auto parse = [parser, layouts = std::move(layouts), by_header = s.columns.by_header](

@@ -206,6 +206,22 @@ class text_pieces_test(process_test):
         (self.dir / "out/x").unlink()
         self.assertEqual(self.outputs_of("--cluster", "local:2", "--tasks", "6"), expected)
 
+    def test_a_header_that_is_longer_than_lines_may_be(self):
+        """A piece behind it looks at the header, too, to know its columns."""
+        header = b"k," + b"x" * (3 << 20) + b"\n"
+        self.write("in.csv", header + b"1,2\n" * 500000)
+        settings = {"columns": "header", "type": "{k: u32}"}
+        for more, options in ((f"{len(header)}:", ("-m", "8MiB")), (f"{len(header)}:", ("-m", "16MiB", "--cluster", "local:2")),
+                              ("0:", ("-m", "32MiB", "--cluster", "local:4"))):
+            self.write("job.yaml", f"flowrun: 1\nnodes:\n  a: {source('file.read_csv', 'in.csv', {**settings, 'range': repr(more)})}\n"
+                                   "  w: {op: file.write_csv, in: a, with: {path: out/x}}\n")
+            done = self.flowrun("job.yaml", "-q", *options)
+            self.assertEqual(done.returncode, 75, done.stderr)
+            self.assertIn("in.csv:1: a line is longer than ", done.stderr)
+        done = self.flowrun("job.yaml", "-q", "-m", "512MiB", "--cluster", "local:2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(parts.joined(self.dir / "out/x"), b"1\n" * 500000)
+
     def test_what_has_no_range(self):
         self.write("in.txt", gzip.compress(b"1\n" * 1000))
         self.assertIn("in.txt is compressed", self.lines_in('"2:4"').stderr)

@@ -24,6 +24,19 @@ struct text_cutter::cut {
   const char* records;
 };
 
+void refuse_length(const cutter_options& options, const std::string& path, uint64_t line) {
+  const bool memory = options.more_memory_helps;
+  std::string advice = "split it";
+  if (memory)
+    advice =
+        fmt::format("give the job more memory (-m, or memory: under resources:), so that '{}' has more", options.node);
+  throw error(
+      memory ? error_kind::resources : error_kind::bad_data,
+      fmt::format("{}:{}: a line is longer than {}, the most that '{}' reads{}", path, line,
+                  format_bytes(options.max_record_bytes), options.node, memory ? " with the memory it has" : ""),
+      options.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
+}
+
 text_cutter::text_cutter(cutter_options options, record::batch_pool& pool)
     : options_(std::move(options)), pool_(&pool) {
   options_.piece_bytes = std::max<size_t>(options_.piece_bytes, 1);
@@ -173,17 +186,8 @@ void text_cutter::emit(const std::shared_ptr<const void>& owner, std::string_vie
 
 // Of the next record, without its line end.
 void text_cutter::check_length(size_t num_bytes) const {
-  if (num_bytes <= options_.max_record_bytes) return;
-  const bool memory = options_.more_memory_helps;
-  std::string advice = "split it";
-  if (memory)
-    advice =
-        fmt::format("give the job more memory (-m, or memory: under resources:), so that '{}' has more", options_.node);
-  throw error(memory ? error_kind::resources : error_kind::bad_data,
-              fmt::format("{}:{}: a line is longer than {}, the most that '{}' reads{}", path_,
-                          count_of(options_.lines_in_front) + line_ + 1, format_bytes(options_.max_record_bytes),
-                          options_.node, memory ? " with the memory it has" : ""),
-              options_.format.quote ? "is a quoted field never closed? If the line is right, " + advice : advice);
+  if (num_bytes > options_.max_record_bytes)
+    refuse_length(options_, path_, count_of(options_.lines_in_front) + line_ + 1);
 }
 
 void text_cutter::carry(std::string_view text) {

@@ -46,6 +46,10 @@ struct cutter_options {
   line_counter lines_in_front = {};   // of the first byte that is fed, for the message
 };
 
+// Throws what a record that is longer than max_record_bytes ends the job with: error(resources), or error(bad_data)
+// where more memory doesn't help. `line`: its number in the file, from 1.
+[[noreturn]] void refuse_length(const cutter_options& options, const std::string& path, uint64_t line);
+
 class text_cutter {
  public:
   text_cutter(cutter_options options, record::batch_pool& pool);
@@ -55,8 +59,7 @@ class text_cutter {
   // The same, but what is fed begins there: at the beginning of a record, of the first where there are no lines before.
   void begin_within(std::string path, uint64_t offset, uint64_t num_lines, size_t file = 0);
   // The next bytes of the file. Appends pieces that share `owner`, or own a copy.
-  // Throws error(resources) when a record is longer than max_record_bytes; error(bad_data) where more memory doesn't
-  // help.
+  // Throws as refuse_length() when a record is longer than max_record_bytes.
   void feed(const std::shared_ptr<const void>& owner, std::string_view chunk, std::vector<text_piece>& out);
   // The end of the file: what is left is the last record.
   void finish(std::vector<text_piece>& out);
