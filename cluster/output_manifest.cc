@@ -11,6 +11,8 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -26,9 +28,39 @@ constexpr int manifest_format = 1;
               "a job on a cluster has written the folder: write it again");
 }
 
+// Of half a million parts. What is longer is no manifest that a job has written, and could take any memory.
+constexpr uint64_t most_bytes = 64 * MiB;
+
+// Other than get<uint64_t>(), which takes -1 and 0.5, too.
+uint64_t count_at(const nlohmann::json& of, const char* name) {
+  return of.at(name).get_ref<const nlohmann::json::number_unsigned_t&>();
+}
+
+// Nothing: it is no folder, or has no manifest.
+std::optional<nlohmann::json> json_in(const std::string& folder) {
+  const std::string path = folder + "/" + output_manifest::name;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) return std::nullopt;
+  struct stat there {};
+  if (::stat(path.c_str(), &there) != 0) {
+    if (errno == ENOENT) return std::nullopt;
+    throw error(error_kind::missing_input, fmt::format("can't read {}: {}", path, errno_text(errno)),
+                "check the permissions");
+  }
+  if (!S_ISREG(there.st_mode)) damaged(path, "it is no manifest of parts: it is no file");
+  if (static_cast<uint64_t>(there.st_size) > most_bytes)
+    damaged(path, fmt::format("it is no manifest of parts: it has {}, and the longest have {}",
+                              format_bytes(static_cast<uint64_t>(there.st_size)), format_bytes(most_bytes)));
+  std::ifstream in(path);
+  if (!in)
+    throw error(error_kind::missing_input, fmt::format("can't read {}: {}", path, errno_text(errno)),
+                "check the permissions");
+  return nlohmann::json::parse(in, nullptr, false);
+}
+
 // A part lies in the folder itself.
 bool is_name(const std::string& text) {
-  return !text.empty() && text != "." && text != ".." && text.find('/') == std::string::npos;
+  return !text.empty() && text != "." && text != ".." && text.find_first_of(std::string_view("/\0", 2)) == text.npos;
 }
 
 }  // namespace
@@ -57,24 +89,27 @@ void write(const output_manifest& manifest, const std::string& folder) {
 
 std::optional<output_manifest> read_manifest(const std::string& folder) {
   const std::string path = folder + "/" + output_manifest::name;
-  std::ifstream in(path);
-  if (!in) return std::nullopt;
-  const nlohmann::json all = nlohmann::json::parse(in, nullptr, false);
+  const std::optional<nlohmann::json> read = json_in(folder);
+  if (!read) return std::nullopt;
+  const nlohmann::json& all = *read;
   output_manifest out;
   uint64_t rows = 0, bytes = 0;
+  std::set<std::string> names = {output_manifest::name};
   try {
-    if (all.at("format").get<int>() > manifest_format)
+    if (count_at(all, "format") > manifest_format)
       damaged(path, "it was written by a later version, which this one doesn't know");
     out.run = all.at("run").get<std::string>();
     out.job = all.at("job").get<std::string>();
     for (const nlohmann::json& p : all.at("parts")) {
-      out.parts.push_back({p.at("name").get<std::string>(), p.at("rows").get<uint64_t>(), p.at("bytes").get<uint64_t>(),
+      out.parts.push_back({p.at("name").get<std::string>(), count_at(p, "rows"), count_at(p, "bytes"),
                            p.at("hash").get<std::string>()});
-      if (!is_name(out.parts.back().name)) damaged(path, "a part of it lies elsewhere");
+      const std::string& name = out.parts.back().name;
+      if (!is_name(name)) damaged(path, fmt::format("a part of it lies elsewhere: {}", name));
+      if (!names.insert(name).second) damaged(path, fmt::format("it names {} twice, or as a part of itself", name));
       rows += out.parts.back().rows;
       bytes += out.parts.back().bytes;
     }
-    if (all.at("rows").get<uint64_t>() != rows || all.at("bytes").get<uint64_t>() != bytes)
+    if (count_at(all, "rows") != rows || count_at(all, "bytes") != bytes)
       damaged(path, "its sums of rows and bytes are not those of its parts");
   } catch (const nlohmann::json::exception&) {
     damaged(path, "it is no manifest of parts");
@@ -87,8 +122,10 @@ std::vector<std::string> paths_of_parts(const std::string& folder, const output_
   for (const output_manifest::part& p : manifest.parts) {
     out.push_back(folder + "/" + p.name);
     struct stat there {};
-    if (::stat(out.back().c_str(), &there) != 0)
+    if (::lstat(out.back().c_str(), &there) != 0)
       damaged(out.back(), fmt::format("the manifest names it, and it can't be read: {}", errno_text(errno)));
+    // A link could lead anywhere, and who opens a pipe waits for its other end.
+    if (!S_ISREG(there.st_mode)) damaged(out.back(), "the manifest names it, and it is no file");
     if (static_cast<uint64_t>(there.st_size) != p.bytes)
       damaged(out.back(), fmt::format("it has {} bytes, and the manifest says {}", there.st_size, p.bytes));
   }

@@ -136,10 +136,16 @@ void check_folder(const std::string& folder, const cluster::output_manifest& man
                               hash, manifest.parts[i].hash),
                   "it has changed since the job wrote it: write it again");
   }
-  for (const auto& entry : std::filesystem::directory_iterator(folder))
+  std::error_code problem;
+  for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
+    const auto& entry = *at;
     if (!names.contains(entry.path().filename().string()))
       throw error(error_kind::bad_data, entry.path().string() + " is no part of the output",
                   "the folder's manifest doesn't name it: take it away");
+  }
+  if (problem)
+    throw error(error_kind::missing_input, fmt::format("can't read {}: {}", folder, problem.message()),
+                "check the permissions");
 }
 
 std::string described(const cluster::output_manifest& manifest) {

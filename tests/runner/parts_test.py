@@ -2,6 +2,7 @@
 """Folders of parts, which jobs with --cluster write: read as one input, and held against their manifest."""
 
 import json
+import os
 import pathlib
 import shutil
 import sys
@@ -174,7 +175,25 @@ class parts_test(process_test):
         damaged(lambda kept: self.change_manifest(lambda told: told["parts"].pop()),
                 "kept/manifest.json: its sums of rows and bytes are not those of its parts")
         damaged(lambda kept: (kept / "manifest.json").write_text(
-            (kept / "manifest.json").read_text().replace(part, "../read.yaml")), "a part of it lies elsewhere")
+            (kept / "manifest.json").read_text().replace(part, "../read.yaml")), "a part of it lies elsewhere: ../read.yaml")
+
+        def manifest(change):
+            return lambda kept: self.change_manifest(change)
+
+        damaged(lambda kept: ((kept / part).unlink(), os.mkfifo(kept / part)), f"kept/{part}: the manifest names it, and it is no file")
+        damaged(lambda kept: ((kept / part).rename(self.dir / "moved"), (kept / part).symlink_to("../moved")),
+                f"kept/{part}: the manifest names it, and it is no file")
+        damaged(lambda kept: ((kept / "manifest.json").unlink(), os.mkfifo(kept / "manifest.json")), "it is no manifest of parts: it is no file")
+        damaged(lambda kept: os.truncate(kept / "manifest.json", 10**12), "it has 931 GiB, and the longest have 64.0 MiB")
+        damaged(lambda kept: (kept / "manifest.json").write_text("[" * 10**6), "it is no manifest of parts")
+        damaged(manifest(lambda told: told.update(format=-1)), "it is no manifest of parts")
+        damaged(manifest(lambda told: told.update(rows=5e3)), "it is no manifest of parts")
+        damaged(manifest(lambda told: told["parts"][1].update(bytes=-1)), "it is no manifest of parts")
+        damaged(manifest(lambda told: told["parts"][1].update(hash=7)), "it is no manifest of parts")
+        damaged(manifest(lambda told: told["parts"][1].update(name="")), "a part of it lies elsewhere: ")
+        damaged(manifest(lambda told: told["parts"][1].update(name="a\0b")), "a part of it lies elsewhere: ")
+        damaged(manifest(lambda told: told["parts"][1].update(name="manifest.json")), "it names manifest.json twice, or as a part of itself")
+        damaged(manifest(lambda told: told["parts"][1].update(name=told["parts"][0]["name"])), "it names part-00000 twice")
 
         def flip(kept):
             content = bytearray((kept / part).read_bytes())
