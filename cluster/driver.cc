@@ -69,6 +69,7 @@ class run {
     id_ = fmt::format("{:08x}", std::random_device()());
     *plan.mutable_job() = *graph_.job;
     plan.set_id(id_);
+    plan.set_version(settings_.version);
     Plan again;
     if (!again.ParseFromString(plan.SerializeAsString()))
       throw error(error_kind::bad_spec, "the job has text that isn't UTF-8, which can't be given to tasks",

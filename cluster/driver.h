@@ -44,6 +44,7 @@ struct driver_settings {
   // Loops, `if` and calls that have fewer bytes to read are run as a whole, by one task.
   uint64_t least_divided_bytes = usual_least_divided_bytes;
   uint64_t task_bytes = 0;  // of memory, that a task has
+  std::string version;      // of the program
 };
 
 // What is to be told while it runs.

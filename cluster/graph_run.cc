@@ -122,7 +122,8 @@ void graph_run::run_tasks(size_t s) {
     }
     tell(s, progress);
   };
-  if (!missing.empty()) job_.tasks.run(number, missing, {finished, waiting}, job_.stop);
+  if (!missing.empty())
+    job_.tasks.run(number, missing, {finished, waiting, [this](const std::string& w) { warn(w); }}, job_.stop);
   job_.rows += progress.rows();
   job_.bytes_read += progress.bytes_read();
   job_.num_tasks += tasks.num_tasks();
@@ -169,6 +170,10 @@ void graph_run::report_stage(size_t s, size_t number, size_t num_tasks, double s
   }
   *job_.report.add_stages() = stage_report(names_of(s), seconds, finished);
   warn_of_skew(s, finished);
+}
+
+void graph_run::warn(const std::string& warning) const {
+  if (job_.told.insert(warning).second) job_.listener.warning(warning);
 }
 
 void graph_run::warn_of_skew(size_t s, const std::vector<finished_task>& tasks) const {
@@ -278,9 +283,8 @@ void graph_run::take(size_t s, const Done& done) {
     to.rows = std::move(rows);
   }
   for (const Done::Output& out : done.outputs())
-    job_.parts[out.node()].push_back({out.path(), out.rows(), out.bytes(), out.hash()});
-  for (const std::string& warning : done.warnings())
-    if (job_.told.insert(warning).second) job_.listener.warning(warning);
+    job_.parts[out.node()].push_back({out.path(), out.rows(), out.bytes(), out.hash(), done.host()});
+  for (const std::string& warning : done.warnings()) warn(warning);
   add_task(job_.report, graph_, cut_.all[s], done.report());
   for (const Done::Result& r : done.results()) set_result(job_.report, full_name(r.node()), r.name(), r.value());
 }

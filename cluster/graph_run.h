@@ -90,6 +90,7 @@ class graph_run {
   std::vector<std::string> names_of(size_t s) const;
   void take(size_t s, const Done& done);
   void report_stage(size_t s, size_t number, size_t num_tasks, double seconds);
+  void warn(const std::string& warning) const;  // once
   void warn_of_skew(size_t s, const std::vector<finished_task>& tasks) const;
   std::string kept_together_in(size_t s) const;
   void tell(size_t s, const stage_progress& progress) const;

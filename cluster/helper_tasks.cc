@@ -10,15 +10,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
 #include "cluster/shared_directory.h"
 #include "cluster/task_failure.h"
 #include "engine/base/error.h"
+#include "specs/value.h"
 
 extern char** environ;
 
@@ -26,11 +31,29 @@ namespace flowrun::cluster {
 
 namespace {
 
+using clock = std::chrono::steady_clock;
+
 constexpr int poll_ms = 200;
+// Until the tasks of a job that is stopped have ended, and until the helper itself has.
+constexpr std::chrono::milliseconds most_to_end_tasks{5000}, most_to_end{500};
+
+std::string take_word(std::string_view& line) {
+  const size_t end = std::min(line.find(' '), line.size());
+  std::string out(line.substr(0, end));
+  line.remove_prefix(std::min(end + 1, line.size()));
+  return out;
+}
 
 std::string behind_words(std::string_view line, size_t num_words) {
-  for (; num_words > 0; --num_words) line.remove_prefix(std::min(line.find(' '), line.size() - 1) + 1);
+  for (; num_words > 0; --num_words) take_word(line);
   return std::string(line);
+}
+
+// As they were said, with their ends of lines.
+std::string words_of(std::string_view line) {
+  std::string out(line);
+  std::replace(out.begin(), out.end(), '\r', '\n');
+  return out;
 }
 
 class helper_tasks final : public scheduler {
@@ -41,6 +64,7 @@ class helper_tasks final : public scheduler {
   void run(size_t stage, const std::vector<size_t>& tasks, const stage_listener& listener,
            const std::atomic<bool>& stop) override {
     if (tasks.empty()) return;
+    heard_of_.clear();
     try {
       if (process_ < 0) start();
       std::string line = std::to_string(stage);
@@ -60,6 +84,9 @@ class helper_tasks final : public scheduler {
       if (stop.load()) throw error(error_kind::cancelled, "the job was stopped", "");
       const std::string answer = next_line();
       is_ready_ = is_ready_ || answer == "ready";
+      if (!is_ready_) look_for_refusal();
+      if (answer.starts_with("tried ")) hear_of_attempt(stage, answer);
+      if (answer.starts_with("ended ")) hear_of_end(stage, answer);
       std::erase_if(missing, [&](size_t task) {
         const bool done = ::access(directory_.done(stage, task).c_str(), F_OK) == 0;
         if (done) listener.finished(task);
@@ -72,15 +99,59 @@ class helper_tasks final : public scheduler {
       if (answer.starts_with("failed ") && !missing.empty()) fail(stage, missing, behind_words(answer, 2));
       is_over = answer.starts_with("end ") || answer.starts_with("failed ");
     }
-    if (!missing.empty()) fail_task(directory_, stage, missing.front(), "it isn't done");
+    if (!missing.empty()) fail(stage, missing.front());
+    warn(listener);
+  }
+
+  // Of an attempt that has failed, "tried STAGE TASK HOST WORDS".
+  void hear_of_attempt(size_t stage, std::string_view answer) {
+    take_word(answer);
+    if (take_word(answer) != std::to_string(stage)) return;
+    const auto task = specs::to_uint(take_word(answer));
+    const std::string host = take_word(answer);
+    other_words words = words_of_worker(words_of(answer));
+    words.host = host;
+    failed_on_.emplace(host, words.message);
+    if (task) heard_of_[static_cast<size_t>(*task)] = std::move(words);
+  }
+
+  // Of a worker that no other attempt is begun for, "ended STAGE TASK CODE HOST WORDS".
+  void hear_of_end(size_t stage, std::string_view answer) {
+    take_word(answer);
+    if (take_word(answer) != std::to_string(stage)) return;
+    const auto task = specs::to_uint(take_word(answer)), code = specs::to_uint(take_word(answer));
+    const std::string host = take_word(answer);
+    if (!task || !code) return;
+    other_words words = words_of_worker(words_of(answer));
+    words.host = host;
+    words.kind = static_cast<error_kind>(*code);
+    heard_of_[static_cast<size_t>(*task)] = std::move(words);
+  }
+
+  // The stage is done, and not everywhere at the first try.
+  void warn(const stage_listener& listener) {
+    for (const auto& [host, message] : failed_on_)
+      listener.warning(fmt::format("a task failed on {}, and was tried again: {}", host, message));
+    failed_on_.clear();
+  }
+
+  [[noreturn]] void fail(size_t stage, size_t task) const {
+    const auto heard = heard_of_.find(task);
+    fail_task(directory_, stage, task,
+              heard != heard_of_.end()
+                  ? heard->second
+                  : other_words{.kind = error_kind::resources,
+                                .host = {},
+                                .message = "it isn't done",
+                                .hint = fmt::format("is {} on storage that all machines share?", directory_.path())});
   }
 
   // The task that the engine gave up on need not be the first one that isn't done.
   [[noreturn]] void fail(size_t stage, const std::vector<size_t>& missing, const std::string& why) const {
     const auto told = std::find_if(missing.begin(), missing.end(), [&](size_t task) {
-      return ::access(directory_.failed(stage, task).c_str(), F_OK) == 0;
+      return heard_of_.contains(task) || ::access(directory_.failed(stage, task).c_str(), F_OK) == 0;
     });
-    if (told != missing.end()) fail_task(directory_, stage, *told, why);
+    if (told != missing.end()) fail(stage, *told);
     throw error(error_kind::resources, fmt::format("{} gives up on stage {}: {}", helper_.engine, stage + 1, why),
                 fmt::format("what {}'s workers have logged may say more", helper_.engine));
   }
@@ -141,6 +212,17 @@ class helper_tasks final : public scheduler {
     return {};
   }
 
+  // An engine that doesn't take it may be asked again and again, for minutes.
+  void look_for_refusal() {
+    if (helper_.refusals.empty()) return;
+    std::ifstream in(helper_.log);
+    for (std::string line; std::getline(in, line);)
+      for (const helper::refusal& r : helper_.refusals)
+        if (line.find(r.logged) != std::string::npos)
+          throw error(error_kind::resources,
+                      fmt::format("{} at {} can't be used: {}", helper_.engine, helper_.address, r.message), r.hint);
+  }
+
   // Where it doesn't say why, what it has logged last does.
   [[noreturn]] void lost(std::string why = {}) {
     std::ifstream in(why.empty() ? helper_.log : std::string());
@@ -154,24 +236,36 @@ class helper_tasks final : public scheduler {
                 helper_.when_lost);
   }
 
-  // Its input ends, and it does, with what it still runs. It once hung when it should have, and the driver has a second
-  // (interrupts.h), so it isn't waited for for long.
+  // Its input ends, and it ends all that it still runs, which the driver waits for: it removes folders that nobody may
+  // write into any more. The helper itself once hung when it should have ended, so that isn't waited for for long.
   void end() noexcept {
     if (process_ < 0) return;
     ::close(to_);
+    if (is_ready_) wait_until_over(clock::now() + most_to_end_tasks);
     ::close(from_);
     ::kill(-process_, SIGTERM);
-    for (int waited = 0; waited < 500; waited += 50) {
+    for (const auto latest = clock::now() + most_to_end; clock::now() < latest; ::poll(nullptr, 0, 20)) {
       if (::waitpid(process_, nullptr, WNOHANG) != 0) {
         process_ = -1;
         return;
       }
-      ::poll(nullptr, 0, 50);
     }
     ::kill(-process_, SIGKILL);
     while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
     }
     process_ = -1;
+  }
+
+  void wait_until_over(clock::time_point latest) noexcept {
+    heard_.insert(0, "\n");
+    while (heard_.find("\nover\n") == std::string::npos && clock::now() < latest) {
+      pollfd waiting{from_, POLLIN, 0};
+      if (::poll(&waiting, 1, poll_ms) <= 0) continue;
+      char buffer[4096];
+      const ssize_t got = ::read(from_, buffer, sizeof buffer);
+      if (got <= 0) return;
+      heard_.append(buffer, static_cast<size_t>(got));
+    }
   }
 
   helper helper_;
@@ -180,6 +274,8 @@ class helper_tasks final : public scheduler {
   pid_t process_ = -1;
   int to_ = -1, from_ = -1;
   std::string heard_;
+  std::map<size_t, other_words> heard_of_;                   // by task of the stage: what its last attempt said
+  std::set<std::pair<std::string, std::string>> failed_on_;  // hosts, and what was said there
 };
 
 }  // namespace

@@ -1,9 +1,19 @@
 // Tasks on an engine for clusters, through a helper: a process in the engine's own language that lives as long as the
 // job, since it takes seconds to start.
 //
-// It is told of a stage by a line, "STAGE TASK TASK …", and answers "ready" when it has started, "end STAGE",
-// "failed STAGE WHY" for a task that no attempt has finished, "lost WHY" where the engine isn't there, or no more
-// (without a WHY its log has it), and "missing WHY" for what its user has to install first. It ends with its input.
+// It is told of a stage by a line, "STAGE TASK TASK …", and answers
+//
+//   ready                           when it has started
+//   tried STAGE TASK HOST WORDS     for an attempt that has failed; the engine may begin another one
+//   ended STAGE TASK CODE HOST WORDS    for a task whose worker ended with a code that another attempt would end with
+//   end STAGE                       when all tasks have ended
+//   failed STAGE WHY                for a task that no attempt has finished
+//   lost WHY                        where the engine isn't there, or no more; without a WHY its log has it
+//   missing WHY                     for what its user has to install first
+//   over                            behind the end of its input, when no task of the job is at work any more
+//
+// HOST is what the engine calls the machine. WORDS are what the worker has said on standard error, with \r for ends of
+// lines: what a worker says comes to the driver so even where the machines share no storage.
 #pragma once
 
 #include <memory>
@@ -20,6 +30,11 @@ struct helper {
   std::string log;                      // where its standard error goes
   std::vector<std::string> words;       // its command line
   std::string when_lost, when_missing;  // what to do then
+  // What its log says of an engine that will never take it, though it goes on trying; what that is, and what to do.
+  struct refusal {
+    std::string logged, message, hint;
+  };
+  std::vector<refusal> refusals = {};
 };
 
 // How often an engine tries a task.

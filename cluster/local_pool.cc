@@ -57,6 +57,9 @@ class worker_process {
     pipe_ = ends[1];
     if (cause != 0) {
       ::close(pipe_);
+      if (::access(words[0].c_str(), X_OK) != 0)
+        throw error(error_kind::missing_input, fmt::format("can't start {}: {}", words[0], errno_text(cause)),
+                    "the program was moved or replaced while the job ran: run it again");
       refuse(cause);
     }
     end_ = static_cast<int>(::syscall(SYS_pidfd_open, process_, 0));
@@ -220,14 +223,17 @@ class pool final : public scheduler {
     std::string line;
     std::getline(in, line);
     if (!line.empty()) line = ": " + line;
-    if (!WIFSIGNALED(status))
-      fail_task(directory_, stage, task, fmt::format("it ended with {}{}", WEXITSTATUS(status), line),
-                line.empty() ? fmt::format("it could not even write why to {}: is that disk full?", directory_.path())
-                             : std::string());
-    const bool is_kill = WTERMSIG(status) == SIGKILL;
-    fail_task(directory_, stage, task,
-              fmt::format("it was killed by signal {}, {} times{}", WTERMSIG(status), most_attempts, line),
-              is_kill ? "does the machine have memory for all tasks at once? -m is for all of them together" : "");
+    other_words words;
+    if (!WIFSIGNALED(status)) {
+      words.message = fmt::format("it ended with {}{}", WEXITSTATUS(status), line);
+      if (line.empty())
+        words.hint = fmt::format("it could not even write why to {}: is that disk full?", directory_.path());
+    } else {
+      words.message = fmt::format("it was killed by signal {}, {} times{}", WTERMSIG(status), most_attempts, line);
+      if (WTERMSIG(status) == SIGKILL)
+        words.hint = "does the machine have memory for all tasks at once? -m is for all of them together";
+    }
+    fail_task(directory_, stage, task, words);
   }
 
   const size_t width_;

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <system_error>
@@ -15,7 +16,9 @@ int locked_directory(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0) return -1;
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
+  const int cause = errno;
   ::close(descriptor);
+  errno = cause;
   return -1;
 }
 

@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "cluster/locked_directory.h"
 #include "cluster/output_manifest.h"
 #include "engine/base/error.h"
+#include "engine/base/machine.h"
 #include "engine/io/encoder.h"
 #include "engine/io/file_trial.h"
 #include "engine/io/followed_path.h"
@@ -27,6 +29,26 @@ namespace fs = std::filesystem;
 [[noreturn]] void refuse(const std::string& path, int cause) {
   throw error(error_kind::output, fmt::format("can't write {}: {}", path, errno_text(cause)),
               "give a path in a directory that exists and is writable");
+}
+
+// In a hidden folder: whose it is.
+std::string owner_of(const std::string& hidden) { return hidden + "/driver"; }
+
+[[noreturn]] void refuse_beside(const std::string& hidden, const std::string& path) {
+  std::string owner;
+  std::ifstream in(owner_of(hidden));
+  std::getline(in, owner);
+  throw error(error_kind::output,
+              fmt::format("can't write {}: another job writes it now, in {}{}{}", path, hidden,
+                          owner.empty() ? "" : ": ", owner),
+              "wait until it has ended, or give another path");
+}
+
+// A part that isn't here as the task that has written it says.
+[[noreturn]] void refuse_part(const std::string& path, const output_part& part, const std::string& why) {
+  throw error(error_kind::output,
+              fmt::format("can't write {}: of what a task on {} has written, {}", path, part.host, why),
+              "outputs must be on storage that all machines share, under the same path");
 }
 
 std::string hidden_path(const std::string& path, const std::string& id) {
@@ -71,12 +93,23 @@ output_folder::output_folder(std::string path, const std::string& id)
   try_path(path_);
   placed_ = is_placed();
   if (placed_) return;
-  remove_left();
   std::error_code problem;
   fs::create_directories(hidden_, problem);
   if (problem) refuse(path_, problem.value());
   lock_ = locked_directory(hidden_);
-  if (lock_ < 0) refuse(path_, EBUSY);
+  if (lock_ < 0 && (errno == EWOULDBLOCK || errno == ENOENT)) refuse_beside(hidden_, path_);
+  if (lock_ < 0)
+    throw error(error_kind::output, fmt::format("can't lock {}: {}", hidden_, errno_text(errno)),
+                "outputs of a job on a cluster need storage that has locks (flock; NFS has them from version 4 on)");
+  std::ofstream(owner_of(hidden_)) << fmt::format("process {} of {}", ::getpid(), host_name());
+  // Each driver looks when its own folder is there and locked, so that of two at least one sees the other.
+  try {
+    look_at_others();
+  } catch (...) {
+    remove_directory(hidden_);
+    ::close(lock_);
+    throw;
+  }
 }
 
 output_folder::~output_folder() {
@@ -84,8 +117,8 @@ output_folder::~output_folder() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-// Of runs that nobody carries on.
-void output_folder::remove_left() const {
+// What nobody holds any more goes.
+void output_folder::look_at_others() const {
   const fs::path target = io::followed_output(path_);
   const std::string prefix = fmt::format(".{}.flowrun-", target.filename().string());
   const fs::path parent = target.parent_path().empty() ? "." : target.parent_path();
@@ -94,7 +127,8 @@ void output_folder::remove_left() const {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(".tmp") || name == fs::path(hidden_).filename().string()) continue;
     const int lock = locked_directory(entry.path().string());
-    if (lock < 0) continue;
+    if (lock < 0 && errno == EWOULDBLOCK) refuse_beside(entry.path().string(), path_);
+    if (lock < 0) continue;  // another user's
     remove_directory(entry.path().string());
     ::close(lock);
   }
@@ -125,7 +159,9 @@ void output_folder::finish(const std::string& job, const std::vector<output_part
     const std::string part = hidden_ + "/" + name;
     // A process that was killed here may have renamed it.
     if (::rename(parts[i].path.c_str(), part.c_str()) != 0 && (errno != ENOENT || !fs::exists(part, ignored)))
-      refuse(parts[i].path, errno);
+      refuse_part(path_, parts[i], fmt::format("{}: {}", parts[i].path, errno_text(errno)));
+    if (const uint64_t size = fs::file_size(part, ignored); ignored || size != parts[i].bytes)
+      refuse_part(path_, parts[i], fmt::format("{} has {} bytes here, and not {}", part, size, parts[i].bytes));
     manifest.parts.push_back({name, parts[i].rows, parts[i].bytes, parts[i].hash});
     names.insert(name);
   }

@@ -19,6 +19,7 @@ struct output_part {
   std::string path;  // where the task has written it, in the hidden folder
   uint64_t rows = 0, bytes = 0;
   std::string hash;  // output_manifest::part
+  std::string host;  // that has written it
 };
 
 class output_folder {
@@ -27,7 +28,8 @@ class output_folder {
   static bool is_made_at(const std::string& path);
   // Throws error(output) where an output can't be made: a directory that isn't one of such a job is not replaced.
   static void try_path(const std::string& path);
-  // `id`: of the run, which may have been begun by another process. Makes the hidden folder. Throws as try_path().
+  // `id`: of the run, which may have been begun by another process. Makes the hidden folder. Throws as try_path(), and
+  // error(output) where another driver makes the same output now.
   output_folder(std::string path, const std::string& id);
   // Removes the hidden folder, unless keep() was called.
   ~output_folder();
@@ -47,7 +49,7 @@ class output_folder {
   const std::string& path() const { return path_; }
 
  private:
-  void remove_left() const;
+  void look_at_others() const;
   bool is_placed() const;
   const std::string path_, id_, hidden_;
   int lock_ = -1;

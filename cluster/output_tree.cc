@@ -14,10 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string hidden_in(const std::string& directory, const std::string& id) {
-  return fmt::format("{}/.flowrun-{}.tmp", directory, id);
-}
-
 bool exists(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
@@ -26,7 +22,13 @@ bool exists(const std::string& path) {
 }  // namespace
 
 output_tree::output_tree(std::string directory, const std::string& id)
-    : directory_(std::move(directory)), hidden_(hidden_in(directory_, id)), was_there_(exists(directory_)) {}
+    : directory_(std::move(directory)), hidden_(hidden_directory(directory_, id)), was_there_(exists(directory_)) {
+  std::error_code problem;
+  fs::create_directories(hidden_, problem);
+  if (problem)
+    throw error(error_kind::output, fmt::format("can't write into {}: {}", directory_, problem.message()),
+                "give a path in a directory that exists and is writable");
+}
 
 output_tree::~output_tree() {
   if (keeps_) return;
@@ -35,9 +37,13 @@ output_tree::~output_tree() {
   if (!was_there_) fs::remove(directory_, ignored);  // unless it has files
 }
 
+std::string output_tree::hidden_directory(const std::string& directory, const std::string& id) {
+  return fmt::format("{}/.flowrun-{}.tmp", directory, id);
+}
+
 std::string output_tree::attempt_directory(const std::string& directory, const std::string& id,
                                            const std::string& attempt) {
-  return hidden_in(directory, id) + "/" + attempt;
+  return hidden_directory(directory, id) + "/" + attempt;
 }
 
 void output_tree::place(const std::string& of_attempt) {

@@ -8,7 +8,8 @@ namespace flowrun::cluster {
 
 class output_tree {
  public:
-  // `directory`: plan::path_template::directory(). `id`: of the run.
+  // `directory`: plan::path_template::directory(). `id`: of the run. Makes the hidden directory, by which tasks find
+  // out that they see the same storage. Throws error(output).
   output_tree(std::string directory, const std::string& id);
   // Removes what was not placed, unless keep() was called.
   ~output_tree();
@@ -16,6 +17,7 @@ class output_tree {
   output_tree& operator=(const output_tree&) = delete;
 
   void keep() { keeps_ = true; }
+  static std::string hidden_directory(const std::string& directory, const std::string& id);
   // Where an attempt writes its files.
   static std::string attempt_directory(const std::string& directory, const std::string& id, const std::string& attempt);
 

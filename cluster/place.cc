@@ -20,6 +20,12 @@ place place_of(const std::string& text) {
               "local:N, with N tasks at once on this machine, from 1 to 1000; spark://HOST:7077; or dask://HOST:8786");
 }
 
+double seconds_to_stop(const place& where) {
+  // Less than a second, with what the driver itself has to do (interrupts.h), or what a message to other machines and
+  // back may take.
+  return where.engine == engine_kind::local ? 0.9 : 8;
+}
+
 std::unique_ptr<scheduler> tasks_at(const place& where, const std::vector<std::string>& program,
                                     const std::string& directory, const std::vector<std::string>& options) {
   switch (where.engine) {

@@ -33,8 +33,9 @@ template <class Message>
 Message message_of(const std::string& path) {
   Message out;
   if (!read_message(path, out))
-    throw error(error_kind::missing_input, fmt::format("can't read {}", path),
-                "a worker is started by the driver of a job (flowrun run --cluster), whose directory it must see");
+    throw unfit_machine(error_kind::missing_input, fmt::format("can't read {}: {}", path, errno_text(errno)),
+                        "a worker is started by the driver of a job (flowrun run --cluster), which has written it: the "
+                        "first scratch directory (-T) must be on storage that all machines share");
   return out;
 }
 
@@ -94,8 +95,17 @@ std::shared_ptr<const plan::graph> body_at(std::shared_ptr<const plan::graph> gr
 
 }  // namespace
 
-specs::JobSpec prepared_task::planned_job(const shared_directory& directory) {
-  return message_of<Plan>(directory.plan()).job();
+specs::JobSpec prepared_task::planned_job(const shared_directory& directory, const std::string& version) {
+  Plan plan = message_of<Plan>(directory.plan());
+  if (plan.version() != version) {
+    std::error_code ignored;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+    throw unfit_machine(error_kind::bad_spec,
+                        fmt::format("{} is flowrun {}, and the driver of the job is flowrun {}", program, version,
+                                    plan.version().empty() ? "of an earlier version" : plan.version()),
+                        "driver and workers must be one program: install the same version on all machines");
+  }
+  return std::move(*plan.mutable_job());
 }
 
 prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t number,
@@ -138,14 +148,25 @@ prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const p
     const plan::file_use use = plan::files_of(sink).front();
     const std::string& path = use.path;
     if (use.partitioned) {
+      must_see(output_tree::hidden_directory(use.partitioned->directory(), plan.id()), use.partitioned->directory());
       outputs_.push_back({sink.id, output_tree::attempt_directory(use.partitioned->directory(), plan.id(), name)});
       return use.partitioned->text_in(outputs_.back().path);
     }
     if (!output_folder::is_made_at(path)) return plan::path_template::escaped(path);
     outputs_.push_back({sink.id, output_folder::part_path(path, plan.id(), task, name)});
+    must_see(std::filesystem::path(outputs_.back().path).parent_path().string(), path);
     return plan::path_template::escaped(outputs_.back().path);
   };
   job_ = job_of_task(*graph, all, stage, t);
+}
+
+// An output makes the directories that it lacks: on a disk that only this machine has, too.
+void prepared_task::must_see(const std::string& hidden, const std::string& output) const {
+  if (::access(hidden.c_str(), F_OK) == 0 || errno != ENOENT || is_over()) return;
+  throw unfit_machine(
+      error_kind::output,
+      fmt::format("can't write {}: there is no {} here, which the driver of the job has made", output, hidden),
+      "outputs must be on storage that all machines share, under the same path");
 }
 
 void prepared_task::finish(const exec::RunReport& report, const std::vector<std::string>& warnings,

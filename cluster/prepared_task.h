@@ -8,16 +8,23 @@
 
 #include "cluster/cluster.pb.h"
 #include "cluster/shared_directory.h"
+#include "engine/base/error.h"
 #include "engine/exec/report.pb.h"
 #include "engine/plan/graph.h"
 #include "specs/job.pb.h"
 
 namespace flowrun::cluster {
 
+// This machine can't do the task: it doesn't see what the driver has made, or has another program. Another one may.
+class unfit_machine : public error {
+ public:
+  using error::error;
+};
+
 class prepared_task {
  public:
   // `graph`: of the plan's job, checked here again. `number`: of the stage, as it runs. Throws error(bad_data) for a
-  // plan that doesn't fit it.
+  // plan that doesn't fit it, unfit_machine.
   prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t number, size_t task);
 
   // The job of the task. Its files have names of this attempt.
@@ -31,14 +38,15 @@ class prepared_task {
   // Removes what the attempt has written.
   void remove();
 
-  // The plan of the directory. Throws error(bad_data), error(missing_input).
-  static specs::JobSpec planned_job(const shared_directory& directory);
+  // The plan of the directory, by a driver of this version. Throws error(bad_data), unfit_machine.
+  static specs::JobSpec planned_job(const shared_directory& directory, const std::string& version);
 
  private:
   struct output {
     std::string node;
     std::string path;
   };
+  void must_see(const std::string& hidden, const std::string& output) const;
   // The driver has removed its directory: the job has ended.
   bool is_over() const;
   // An output makes the directories that it lacks. So a task that was frozen, or whose machine was cut off, while its

@@ -125,6 +125,10 @@ run_directory::run_directory(const std::string& scratch, const std::string& key,
 
 void run_directory::lock() {
   lock_ = locked_directory(path_);
+  if (lock_ < 0 && errno != EWOULDBLOCK)
+    throw error(error_kind::output, fmt::format("can't lock {}: {}", path_, errno_text(errno)),
+                "the first scratch directory of a job on a cluster must be on storage that has locks (flock; NFS has "
+                "them from version 4 on)");
   if (lock_ < 0)
     throw error(error_kind::resources, fmt::format("another run of this job works in {}", path_),
                 "wait until it has ended");

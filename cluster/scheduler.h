@@ -18,13 +18,15 @@ namespace flowrun::cluster {
 struct stage_listener {
   std::function<void(size_t task)> finished;
   std::function<void()> waiting;  // several times a second
+  std::function<void(const std::string&)> warning;
 };
 
 class scheduler {
  public:
   virtual ~scheduler() = default;
   // Returns when every task is done, which the listener hears as they are. Throws what ended the first task that
-  // couldn't be finished, and error(cancelled) once `stop` is true; no task runs any more then.
+  // couldn't be finished, and error(cancelled) once `stop` is true; no task runs any more then. An engine may take some
+  // seconds for that (seconds_to_stop()).
   virtual void run(size_t stage, const std::vector<size_t>& tasks, const stage_listener& listener,
                    const std::atomic<bool>& stop) = 0;
 };
@@ -56,6 +58,8 @@ struct place {
 };
 // "local:3", "spark://HOST:7077", "dask://HOST:8786". Throws error(usage).
 place place_of(const std::string& text);
+// How long tasks may take to end when the job is stopped.
+double seconds_to_stop(const place& where);
 std::unique_ptr<scheduler> tasks_at(const place& where, const std::vector<std::string>& program,
                                     const std::string& directory, const std::vector<std::string>& options);
 

@@ -147,7 +147,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
   // It is removed when signals have their usual effect again: thousands of files take longer than a stop may.
   std::unique_ptr<cluster::run_directory> directory;
-  const interrupts signals;
+  const interrupts signals(cluster::seconds_to_stop(where));
   directory = open_directory(loaded, arguments, screen);
   const std::vector<std::string> program = {this_program(), "worker"};
   const std::vector<std::string> options = worker_options(loaded.machine, arguments, where);
@@ -157,7 +157,8 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
                                           .keeps = arguments.resume,
                                           .operators = known_operators(),
                                           .least_divided_bytes = arguments.least_divided_bytes,
-                                          .task_bytes = task_bytes(loaded.machine, where)};
+                                          .task_bytes = task_bytes(loaded.machine, where),
+                                          .version = std::string(version)};
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   cluster_metrics values(loaded.machine.memory_bytes, screen.mask());
   const metrics::collection::attachment attached =

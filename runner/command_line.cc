@@ -290,6 +290,7 @@ class parser {
     sub.argument("DIR", out_.worker.directory, "The directory that the driver and its workers share.");
     sub.argument("STAGE", worker_stage_, "The number of the stage, from 0.");
     sub.argument("TASK", worker_task_, "The number of the task, from 0.");
+    sub.word("--host", out_.worker.host, "NAME", "What the engine calls this machine, for messages.");
     resources_.declare(sub);
     run_.declare_engine(sub);
   }

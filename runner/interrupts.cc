@@ -16,9 +16,10 @@ std::atomic<int> first_signal{0};
 
 std::atomic<int64_t> stopped_at_ms{0};
 
-// The job has a second to wind down. Some work can't be interrupted (a SIMD sort of gigabytes); what it would leave has
-// no name and goes with the process. Only the files of an output of many files have names by then.
-constexpr long patience_us = 900'000;
+// The job has this long to wind down, a second as a rule. Some work can't be interrupted (a SIMD sort of gigabytes);
+// what it would leave has no name and goes with the process. Only the files of an output of many files have names by
+// then.
+std::atomic<long> patience_us{0};
 // `timeout` signals the process and then its group, and a terminal may do the same: that is one wish to stop.
 constexpr int64_t same_wish_ms = 300;
 
@@ -46,7 +47,8 @@ void handle(int number) {
   stopped_at_ms = now_ms();
   stop_requested = true;
   itimerval timer{};
-  timer.it_value.tv_usec = patience_us;
+  timer.it_value.tv_sec = patience_us.load() / 1'000'000;
+  timer.it_value.tv_usec = patience_us.load() % 1'000'000;
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
@@ -67,7 +69,8 @@ void install(void (*handler)(int)) {
 
 }  // namespace
 
-interrupts::interrupts() {
+interrupts::interrupts(double patience_seconds) {
+  patience_us = static_cast<long>(patience_seconds * 1e6);
   stop_requested = false;
   first_signal = 0;
   install(handle);

@@ -1,5 +1,5 @@
 // Ctrl-C and its kin, while a job runs: the first asks the job to stop and ends the process if that takes longer than a
-// second, the second ends it at once.
+// second (some seconds where tasks of other machines have to end), the second ends it at once.
 #pragma once
 
 #include <atomic>
@@ -9,7 +9,7 @@ namespace flowrun::runner {
 // Takes over SIGINT, SIGTERM and SIGHUP for its lifetime; one at a time in a process.
 class interrupts {
  public:
-  interrupts();
+  explicit interrupts(double patience_seconds = 0.9);
   ~interrupts();
   interrupts(const interrupts&) = delete;
   interrupts& operator=(const interrupts&) = delete;

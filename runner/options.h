@@ -100,6 +100,7 @@ struct plan_arguments {
 struct worker_arguments {
   std::string directory;  // that it shares with the driver
   size_t stage = 0, task = 0;
+  std::string host;   // as messages are to call this machine; empty: not at all
   run_arguments run;  // its job is not used
 };
 

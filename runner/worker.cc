@@ -59,7 +59,7 @@ cluster::Progress progress_of(exec::job& job) {
   return out;
 }
 
-void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
+void carry_out(cluster::prepared_task& task, const run_arguments& arguments, const std::string& host) {
   planned_job planned = plan_job(shared(task.job()), arguments.resources, {}, false, task.scalars());
   refuse(planned.faults);
   const interrupts signals;
@@ -78,6 +78,7 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments) {
       signals.requested());
   exec::RunReport report = job.report(nullptr);
   report.set_version(std::string(version));
+  if (!host.empty()) report.set_host(host);
   task.finish(report, job.warnings(), progress_of(job));
 }
 
@@ -87,21 +88,29 @@ int work(const worker_arguments& arguments, terminal& screen) {
   use_exchange_words();
   const cluster::shared_directory directory(arguments.directory);
   cluster::Failure failure;
+  failure.set_host(arguments.host);
+  // What no other attempt would mend, unless it was on another machine.
+  bool is_unfit = false;
   try {
     std::vector<std::string> missing;
-    specs::JobSpec planned = cluster::prepared_task::planned_job(directory);
+    specs::JobSpec planned = cluster::prepared_task::planned_job(directory, std::string(version));
     end_with_parent();
     plan::check_result checked = check_job(shared(std::move(planned)), missing);
     refuse(checked.faults);
     cluster::prepared_task task(directory, std::make_shared<const plan::graph>(std::move(checked.checked)),
                                 arguments.stage, arguments.task);
     try {
-      carry_out(task, arguments.run);
+      carry_out(task, arguments.run, arguments.host);
     } catch (...) {
       task.remove();
       throw;
     }
     return 0;
+  } catch (const cluster::unfit_machine& problem) {
+    is_unfit = true;
+    failure.set_message(problem.what());
+    failure.set_hint(problem.hint());
+    failure.set_code(problem.exit_code());
   } catch (const error& problem) {
     failure.set_message(problem.what());
     failure.set_hint(problem.hint());
@@ -117,7 +126,7 @@ int work(const worker_arguments& arguments, terminal& screen) {
   } catch (const error&) {
     // Standard error has it.
   }
-  return failure.code();
+  return is_unfit ? static_cast<int>(error_kind::resources) : failure.code();
 }
 
 }  // namespace flowrun::runner

@@ -20,14 +20,38 @@ def say(*words):
     print(*words, flush=True)
 
 
-def run_task(task, stage, lasting, directory, before, after):
-    """In a thread of a Dask worker, which knows this module only by what it gets of it."""
+def run_task(task, stage, run, lasting, directory, before, after):
+    """In a thread of a Dask worker, which knows this module only by what it gets of it. Returns, where a worker has ended
+    with what no other attempt would change: "STAGE TASK CODE HOST WORDS"."""
     from distributed import get_worker
+    from distributed.comm import get_address_host
     worker = get_worker()
     key = worker.get_current_task()
+    host = get_address_host(worker.address)
+    most_said = 16384  # bytes of what a worker says
+
+    def fail(words):
+        """Other attempts may follow, and the scheduler doesn't tell of this one."""
+        line = f"{stage} {task} {host} {words}"
+        worker.log_event(run, line)
+        raise RuntimeError(line)
+
+    if not os.access(before[0], os.X_OK):
+        fail(f"there is no program {before[0]}")
+    if not os.path.isdir(directory):
+        fail(f"there is no directory {directory}, in which the command was started")
     # Its standard input is a pipe that ends with this process, and so does the worker.
-    process = subprocess.Popen([*before, stage, task, *after], cwd=directory, stdin=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([*before, stage, task, *after, "--host", host], cwd=directory, stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    said = bytearray()
+
+    def listen():
+        for line in process.stderr:
+            sys.stderr.write(line.decode(errors="replace"))
+            said.extend(line[:most_said - len(said)])
+
+    listening = threading.Thread(target=listen, daemon=True)
+    listening.start()
     try:
         while process.poll() is None:
             # Dask stops no thread: whose job is over is seen here.
@@ -42,8 +66,13 @@ def run_task(task, stage, lasting, directory, before, after):
         process.kill()
         process.wait()
         process.stdin.close()
-    if process.returncode != 0 and process.returncode not in lasting:
-        raise RuntimeError(f"task {task} of stage {stage} ended with {process.returncode} on {worker.address}")
+    if process.returncode == 0:
+        return None
+    listening.join(1)
+    words = said.decode(errors="replace").strip().replace("\n", "\r")
+    if process.returncode not in lasting:
+        fail(words or f"its worker ended with exit code {process.returncode}")
+    return f"{stage} {task} {process.returncode} {host} {words}"
 
 
 async def until_ended(run, dask_worker):
@@ -55,15 +84,19 @@ async def until_ended(run, dask_worker):
 def run_stage(client, futures, attempts, stage, tasks, settings):
     from distributed import as_completed
     try:
-        futures[:] = client.map(run_task, tasks, stage=stage, key=f"{RUN}{stage}", retries=attempts - 1, pure=False,
-                             **settings)
+        futures[:] = client.map(run_task, tasks, stage=stage, run=RUN, key=f"{RUN}{stage}", retries=attempts - 1,
+                                pure=False, **settings)
         for future in as_completed(futures):
             if future.cancelled() or future.status == "lost":
                 return say("lost", "the connection to the scheduler has ended")
             if future.status == "error":
                 problem = future.exception()
-                kind = "" if type(problem) is RuntimeError else f"{type(problem).__name__}: "
-                return say("failed", stage, kind + str(problem).split("\n")[0])
+                if type(problem) is RuntimeError:
+                    say("tried", problem)
+                    return say("failed", stage, f"a task has failed {attempts} times")
+                return say("failed", stage, f"{type(problem).__name__}: {problem}".split("\n")[0])
+            if future.result():
+                say("ended", future.result())
         say("end", stage)
     except Exception as problem:
         say("lost", f"{type(problem).__name__}: {problem}".split("\n")[0])
@@ -91,6 +124,7 @@ def main():
     try:
         client = Client(scheduler, timeout=10)
         unlike = other_python(client)
+        client.subscribe_topic(RUN, lambda event: say("tried", event[1]))
     except Exception as problem:
         return say("lost", f"{problem}".split("\n")[0])
     if unlike:
@@ -108,6 +142,7 @@ def main():
         # The driver takes down what its tasks would still write into.
         client.cancel(futures)
         client.run(until_ended, RUN)
+        say("over")
 
 
 if __name__ == "__main__":

@@ -27,15 +27,6 @@ class dask_test(engine_tests, unittest.TestCase):
     def environment_of_engine():
         return {"PATH": f"{PYTHON.parent}:{os.environ['PATH']}"} if PYTHON.exists() else None
 
-    def test_a_stopped_job(self):
-        job = self.start()
-        worker = self.until_worker(job, 1)
-        job.send_signal(signal.SIGINT)
-        job.communicate(timeout=60)
-        self.assertEqual(job.returncode, 130)
-        self.ends(worker)
-        self.nothing_left()
-
     def test_a_killed_worker_of_dask(self):
         job = self.start()
         worker = self.until_worker(job, 1)

@@ -38,6 +38,10 @@ def free_port():
         return s.getsockname()[1]
 
 
+def can_mount():
+    return os.geteuid() == 0 and subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def words_of(pid):
     try:
         return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
@@ -85,6 +89,17 @@ class engine_tests:
         return subprocess.run(self.command(job, *options), cwd=self.place, env=self.environment, capture_output=True,
                               text=True, timeout=240)
 
+    def apart(self, folder, scratch="scratch", prepare="true", program=FLOWRUN):
+        """A job whose command has a disk of its own at this folder, which no worker sees."""
+        if not can_mount():
+            self.skipTest("nothing can be mounted here")
+        (self.place / folder).mkdir(exist_ok=True)
+        script = f'mount -t tmpfs flowrun {folder} && {prepare} && exec "$@"'
+        words = [str(program), *self.command("job.yaml", "-p", "rows=1000")[1:]]
+        words[words.index("-T") + 1] = scratch
+        return subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *words], cwd=self.place, env=self.environment,
+                              capture_output=True, text=True, timeout=240)
+
     def start(self, *options):
         job = subprocess.Popen(self.command("job.yaml", "-p", f"rows={ROWS}", *options), cwd=self.place,
                                env=self.environment, stderr=subprocess.PIPE, text=True)
@@ -108,7 +123,8 @@ class engine_tests:
         self.assertEqual(left, [])
 
     def setUp(self):
-        (self.place / "alone").mkdir(exist_ok=True)
+        for name in ("alone", "scratch"):
+            (self.place / name).mkdir(exist_ok=True)
         shutil.copy(self.place / "job.yaml", self.place / "alone")
 
     def until_worker(self, job, stage):
@@ -123,8 +139,8 @@ class engine_tests:
             time.sleep(0.01)
         self.fail("no worker was met")
 
-    def ends(self, pid):
-        deadline = time.monotonic() + 60
+    def ends(self, pid, seconds=60):
+        deadline = time.monotonic() + seconds
         while pathlib.Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
             time.sleep(0.1)
         self.assertFalse(pathlib.Path(f"/proc/{pid}").exists())
@@ -145,7 +161,43 @@ class engine_tests:
         (self.place / "bad.yaml").write_text(JOB + "  bad: {op: check, in: sorted, with: {where: \"k < 900\"}}\n")
         done = self.ended("-p", "rows=1000", job="bad.yaml")
         self.assertEqual(done.returncode, 65, done.stderr)
-        self.assertIn("breaks the rule k < 900", done.stderr)
+        self.assertRegex(done.stderr, r"task 1 of stage \d on 127\.0\.0\.\d: .*breaks the rule k < 900")
+        self.nothing_left()
+
+    def test_a_scratch_directory_that_is_not_shared(self):
+        done = self.apart("own", scratch="own/scratch")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertRegex(done.stderr, rf"task \d of stage 1 on 127\.0\.0\.\d: can't read {self.place}/own/scratch/"
+                                      r"flowrun-cluster-\w+/plan: No such file or directory\n")
+        self.assertIn("must be on storage that all machines share", done.stderr)
+        self.nothing_left()
+
+    def test_an_output_that_is_not_shared(self):
+        shutil.copy(self.place / "job.yaml", self.place / "shared.yaml")
+        self.addCleanup(shutil.move, self.place / "shared.yaml", self.place / "job.yaml")
+        (self.place / "job.yaml").write_text(JOB.replace("all.csv", "own/all.csv"))
+        done = self.apart("own")
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertRegex(done.stderr, r"task \d of stage 2 on 127\.0\.0\.\d: can't write own/all\.csv: there is no own/"
+                                      r"\.all\.csv\.flowrun-\w+\.tmp here, which the driver of the job has made\n")
+        self.assertIn("outputs must be on storage that all machines share", done.stderr)
+        self.assertEqual(list((self.place / "own").iterdir()), [])
+        self.nothing_left()
+
+    def test_a_working_directory_that_is_not_there(self):
+        done = self.apart("own", prepare="mkdir own/deep && cp job.yaml own/deep && cd own/deep")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertRegex(done.stderr, rf"task \d of stage 1 on 127\.0\.0\.\d: there is no directory {self.place}/own/deep, "
+                                      r"in which the command was started\n")
+        self.nothing_left()
+
+    def test_a_program_that_is_not_there(self):
+        beside = " ".join(str(FLOWRUN.parent / name) for name in ("flowrun", "flowrun-spark.jar", "flowrun-dask.py")
+                          if (FLOWRUN.parent / name).exists())
+        done = self.apart("own", prepare=f"cp {beside} own", program=self.place / "own/flowrun")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertRegex(done.stderr, r"task \d of stage 1 on 127\.0\.0\.\d: there is no program "
+                                      rf"{self.place}/own/flowrun\n")
         self.nothing_left()
 
     def test_no_cluster_is_there(self):
@@ -160,12 +212,23 @@ class engine_tests:
             os.kill(self.until_worker(job, stage), signal.SIGKILL)
             self.ends_well(job)
 
+    def test_a_stopped_job(self):
+        for stage in (0, 1):
+            job = self.start()
+            worker = self.until_worker(job, stage)
+            job.send_signal(signal.SIGINT)
+            _, err = job.communicate(timeout=60)
+            self.assertEqual(job.returncode, 130, err)
+            self.assertIn("no output was written", err)
+            self.assertFalse(pathlib.Path(f"/proc/{worker}").exists())
+            self.nothing_left()
+
     def test_a_killed_driver_goes_on(self):
         job = self.start("--resume")
         worker = self.until_worker(job, 1)
         job.kill()
         job.communicate()
-        self.ends(worker)
+        self.ends(worker, 10)
         self.ends_well(self.start("--resume"))
 
 

@@ -85,7 +85,7 @@ class cluster_test(cluster_process):
             self.assertEqual(done.returncode, 64, done.stderr)
             self.assertIn(said, done.stderr)
         done = self.flowrun("worker", "nowhere", "0", "0")
-        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertEqual(done.returncode, 75, done.stderr)
         self.assertIn("a worker is started by the driver", done.stderr)
 
     def test_an_error_of_a_task_is_the_error_of_the_job(self):

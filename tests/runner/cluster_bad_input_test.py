@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+"""What is wrong around a job on a cluster: storage that isn't shared, programs of different versions, two drivers for
+one output. Each is told with its path, and nothing is left."""
+
+import os
+import pathlib
+import socket
+import subprocess
+
+from cluster_process import cluster_process
+from flowrun_process import FLOWRUN, SANITIZED, main
+
+JOB = """flowrun: 1
+params: {rows: {type: int, default: 30000}}
+nodes:
+  drawn:  {op: generate, with: {rows: "${rows}", columns: {k: "rand(1, i) % 1000", n: i}}}
+  sorted: {op: sort, in: drawn, with: {by: [k, n]}}
+  all:    {op: file.write_csv, in: sorted, with: {path: out/all.csv}}
+"""
+TREE = JOB.replace("out/all.csv", '"out/{k}.csv"').replace("rand(1, i) % 1000", "i % 5")
+LONG = "1000000" if SANITIZED else "3000000"
+LOCAL = ("-q", "-T", "scratch", "--cluster", "local:2")
+
+
+class cluster_bad_input_test(cluster_process):
+    def setUp(self):
+        super().setUp()
+        self.write("job.yaml", JOB)
+
+    def left_by_a_killed_driver(self, stage, job="job.yaml"):
+        """The directory that it shared with its workers."""
+        driver = self.start(job, *LOCAL, "--resume", "-p", f"rows={LONG}")
+        worker = self.until_workers(driver, stage)
+        driver.kill()
+        driver.communicate()
+        self.until_gone(worker)
+        return next((self.dir / "scratch").glob("flowrun-cluster-resume-*"))
+
+    def work(self, directory, stage, *options):
+        """A worker for the stage's first task, as an engine starts it: it would end with its standard input."""
+        read, write = os.pipe()
+        try:
+            return subprocess.run([FLOWRUN, "worker", directory, str(stage), "0", "-T", "scratch", *options],
+                                  cwd=self.dir, env=self.environment, stdin=read, capture_output=True, text=True,
+                                  timeout=120)  # fmt: skip
+        finally:
+            os.close(read)
+            os.close(write)
+
+    def test_a_directory_that_this_machine_does_not_see(self):
+        done = self.work("nowhere", 0, "--host", "there")
+        self.assertEqual(done.returncode, 75, done.stderr)  # another machine may see it
+        self.assertIn("can't read nowhere/plan: No such file or directory", done.stderr)
+        self.assertIn("must be on storage that all machines share", done.stderr)
+
+    def test_a_worker_of_another_version(self):
+        directory = self.left_by_a_killed_driver(0)
+        mine = subprocess.run([FLOWRUN, "version", "--only-number"], capture_output=True, text=True).stdout.split()[1]
+        other = mine[:-1] + chr(ord(mine[-1]) ^ 1)
+        plan = directory / "plan"
+        self.assertEqual(plan.read_bytes().count(mine.encode()), 1)
+        plan.write_bytes(plan.read_bytes().replace(mine.encode(), other.encode()))
+        done = self.work(directory, 0, "--host", "there")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn(f"{FLOWRUN} is flowrun {mine}, and the driver of the job is flowrun {other}", done.stderr)
+        self.assertIn("install the same version on all machines", done.stderr)
+        self.assertIn(b"there", (directory / "failed-0-0").read_bytes())
+
+    def test_outputs_that_are_not_shared(self):
+        """What the driver has made beside them isn't there, as on another machine's disk."""
+        for job, stage, hidden in ((JOB, 1, "out/.all.csv.flowrun-*.tmp"), (TREE, 2, "out/.flowrun-*.tmp")):
+            with self.subTest(hidden):
+                self.write("job.yaml", job)
+                directory = self.left_by_a_killed_driver(stage)
+                made, = self.dir.glob(hidden)
+                for path in made.rglob("*"):
+                    if path.is_file():
+                        path.unlink()
+                moved = made.rename(self.dir / "elsewhere")
+                done = self.work(directory, stage)
+                self.assertEqual(done.returncode, 75, done.stderr)
+                self.assertRegex(done.stderr, rf"can't write out.*: there is no .*{made.name} here, which the driver "
+                                              "of the job has made\n  help: outputs must be on storage")
+                self.assertFalse(made.exists())
+                moved.rename(made)
+                self.assertEqual(self.flowrun("clean", "scratch").returncode, 0)
+                subprocess.run(["rm", "-r", self.dir / "out"], check=True)
+
+    def test_two_drivers_of_one_output(self):
+        first = self.start("job.yaml", *LOCAL, "-p", f"rows={LONG}")
+        self.until_workers(first, 0)
+        for number in range(2):
+            done = self.flowrun("job.yaml", "-q", "-T", f"scratch{number}", "--cluster", "local:2")
+            self.assertEqual(done.returncode, 73, done.stderr)
+            self.assertRegex(done.stderr, r"can't write out/all.csv: another job writes it now, in out/\.all\.csv\."
+                                          rf"flowrun-\w+\.tmp: process {first.pid} of {socket.gethostname()}\n")
+            self.assertEqual(list((self.dir / f"scratch{number}").iterdir()), [])
+        _, err = first.communicate(timeout=120)
+        self.assertEqual(first.returncode, 0, err)
+        self.assertEqual([path.name for path in (self.dir / "out").iterdir()], ["all.csv"])
+        self.assertNotIn("driver", [path.name for path in (self.dir / "out/all.csv").iterdir()])
+
+    def test_of_drivers_that_begin_together_at_most_one_writes(self):
+        drivers = [self.start("job.yaml", "-q", "-T", f"scratch{n}", "--cluster", "local:1") for n in range(4)]
+        ended = [(driver.communicate(timeout=120)[1], driver.returncode) for driver in drivers]
+        for said, code in ended:
+            self.assertIn(code, (0, 73), said)
+            self.assertEqual("another job writes it now" in said, code == 73, said)
+        self.assertEqual([path.name for path in (self.dir / "out").iterdir() if path.name.startswith(".")], [])
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:1")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_program_that_is_replaced_while_the_job_runs(self):
+        program = self.dir / "program"
+        program.write_bytes(pathlib.Path(FLOWRUN).read_bytes())
+        program.chmod(0o755)
+        driver = subprocess.Popen([program, "job.yaml", *LOCAL, "-p", f"rows={LONG}"], cwd=self.dir,
+                                  env=self.environment, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(driver.stderr.close)
+        self.addCleanup(driver.kill)
+        self.until_workers(driver, 0)
+        program.unlink()
+        _, err = driver.communicate(timeout=120)
+        self.assertEqual(driver.returncode, 66, err)
+        self.assertIn(f"can't start {program}: No such file or directory", err)
+        self.assertEqual(list((self.dir / "scratch").iterdir()), [])
+
+
+if __name__ == "__main__":
+    main()
