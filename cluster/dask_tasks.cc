@@ -1,4 +1,4 @@
-// Tasks on Dask, through a Python program: cluster/dask/tasks.py. Who runs what where, and retries, is Dask's affair.
+// Tasks on Dask, through a Python program: cluster/dask/tasks.py. Who runs what where is Dask's affair.
 #include <fmt/format.h>
 
 #include <filesystem>

@@ -36,6 +36,8 @@ using clock = std::chrono::steady_clock;
 constexpr int poll_ms = 200;
 // Until the tasks of a job that is stopped have ended, and until the helper itself has.
 constexpr std::chrono::milliseconds most_to_end_tasks{5000}, most_to_end{500};
+// Then it is told that an engine which is there has begun no task.
+constexpr std::chrono::seconds longest_silence{20};
 
 std::string take_word(std::string_view& line) {
   const size_t end = std::min(line.find(' '), line.size());
@@ -80,6 +82,7 @@ class helper_tasks final : public scheduler {
  private:
   void until_done(size_t stage, std::vector<size_t> missing, const stage_listener& listener,
                   const std::atomic<bool>& stop) {
+    const size_t num_tasks = missing.size();
     for (bool is_over = false; !is_over;) {
       if (stop.load()) throw error(error_kind::cancelled, "the job was stopped", "");
       const std::string answer = next_line();
@@ -93,6 +96,7 @@ class helper_tasks final : public scheduler {
         return done;
       });
       listener.waiting();
+      look_for_silence(stage, missing.size(), num_tasks, listener);
       if (answer.starts_with("missing "))
         throw error(error_kind::missing_input, behind_words(answer, 1), helper_.when_missing);
       if (answer.starts_with("lost")) lost(behind_words(answer, 1));
@@ -213,7 +217,7 @@ class helper_tasks final : public scheduler {
   }
 
   // An engine that doesn't take it may be asked again and again, for minutes.
-  void look_for_refusal() {
+  void look_for_refusal() const {
     if (helper_.refusals.empty()) return;
     std::ifstream in(helper_.log);
     for (std::string line; std::getline(in, line);)
@@ -223,8 +227,21 @@ class helper_tasks final : public scheduler {
                       fmt::format("{} at {} can't be used: {}", helper_.engine, helper_.address, r.message), r.hint);
   }
 
+  // Engines wait, without a word, for machines that may come.
+  void look_for_silence(size_t stage, size_t num_missing, size_t num_tasks, const stage_listener& listener) {
+    if (!is_ready_ || is_begun_ || num_missing < num_tasks) return;
+    const auto now = clock::now();
+    if (!silent_since_) silent_since_ = now;
+    if (now - *silent_since_ < longest_silence) return;
+    is_begun_ = true;  // or it was told
+    if (directory_.all_alive(stage).empty() && heard_of_.empty())
+      listener.warning(fmt::format("{} at {} has begun no task for {} s: has it a machine with a free core?",
+                                   helper_.engine, helper_.address, longest_silence.count()));
+  }
+
   // Where it doesn't say why, what it has logged last does.
   [[noreturn]] void lost(std::string why = {}) {
+    if (!is_begun_) look_for_refusal();
     std::ifstream in(why.empty() ? helper_.log : std::string());
     for (std::string line; std::getline(in, line);)
       if (line.find("ERROR") != std::string::npos || line.find("Exception") != std::string::npos ||
@@ -270,7 +287,8 @@ class helper_tasks final : public scheduler {
 
   helper helper_;
   const shared_directory directory_;
-  bool is_ready_ = false;
+  bool is_ready_ = false, is_begun_ = false;
+  std::optional<clock::time_point> silent_since_;
   pid_t process_ = -1;
   int to_ = -1, from_ = -1;
   std::string heard_;
@@ -282,8 +300,9 @@ class helper_tasks final : public scheduler {
 
 std::string lasting_exit_codes() {
   std::string out;
+  // Not error_kind::usage: the driver makes the command line, so a worker that doesn't know it is of another version.
   for (const error_kind kind :
-       {error_kind::usage, error_kind::bad_data, error_kind::missing_input, error_kind::output, error_kind::bad_spec})
+       {error_kind::bad_data, error_kind::missing_input, error_kind::output, error_kind::bad_spec})
     out += fmt::format("{}{}", out.empty() ? "" : ",", static_cast<int>(kind));
   return out;
 }

@@ -27,8 +27,9 @@ std::vector<std::string> spark_settings() {
           "spark.excludeOnFailure.task.maxTaskAttemptsPerNode=3",
           "spark.excludeOnFailure.stage.maxFailedTasksPerExecutor=6",
           "spark.excludeOnFailure.application.maxFailedTasksPerExecutor=12",
-          // A task that has failed on every machine isn't kept waiting for a new one, which would be two minutes.
-          "spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout=5"};
+          // A task that no machine is left for waits as long as it takes until a lost machine is missed, and not for two
+          // minutes.
+          "spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout=20"};
 }
 
 std::string spark_submit() {
@@ -51,7 +52,8 @@ std::unique_ptr<scheduler> tasks_on_spark(const std::string& address, const std:
   const std::string secret =
       "spark.authenticate and spark.authenticate.secret in conf/spark-defaults.conf of this machine's Spark (or in "
       "SPARK_CONF_DIR) must be as they are where the master runs";
-  by.refusals = {{"Expected SaslMessage", "it asks for a secret, and this machine gives none", secret},
+  by.refusals = {{"All masters are unresponsive", "no master answers", by.when_lost},
+                 {"Expected SaslMessage", "it asks for a secret, and this machine gives none", secret},
                  {"New auth protocol failed", "it doesn't take the secret of this machine", secret}};
   by.words = {spark_submit(), "--master", address, "--name", "flowrun", "--class", "flowrun.Tasks"};
   for (const std::string& setting : spark_settings()) by.words.insert(by.words.end(), {"--conf", setting});

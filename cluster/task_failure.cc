@@ -28,6 +28,9 @@ other_words words_of_worker(std::string_view said) {
   out.message = line_behind(said, "flowrun: error: ");
   if (out.message.empty()) out.message = line_behind(said, "");
   out.hint = line_behind(said, "  help: ");
+  // The driver makes the command line.
+  if (out.message.starts_with("unknown option"))
+    out.hint = "the program there is of another version: install the same version on all machines";
   return out;
 }
 

@@ -1,5 +1,6 @@
 """Runs the tasks of a job on Dask, stage by stage: each is a process, `flowrun worker DIR STAGE TASK`. Dask decides where
-and when, and runs a task again whose machine is lost; rows never come here.
+and when, and runs a task again whose machine is lost; one whose worker fails is begun again from here, on other machines
+after some attempts. Rows never come here.
 
 Arguments: the scheduler's HOST:PORT, how often a task is tried, the exit codes of a worker that another attempt would
 end with, too, the working directory, the words in front of STAGE, "--", those behind TASK. Lines come in and go out as
@@ -14,15 +15,16 @@ import threading
 import uuid
 
 RUN = f"flowrun-{uuid.uuid4()}-"  # names of the job's tasks on Dask begin with this
+MOST_ATTEMPTS_ON_HOST = 3
 
 
 def say(*words):
     print(*words, flush=True)
 
 
-def run_task(task, stage, run, lasting, directory, before, after):
+def run_task(task, stage, lasting, directory, before, after):
     """In a thread of a Dask worker, which knows this module only by what it gets of it. Returns, where a worker has ended
-    with what no other attempt would change: "STAGE TASK CODE HOST WORDS"."""
+    with what no other attempt would change: "STAGE TASK CODE HOST WORDS". Raises "STAGE TASK HOST WORDS"."""
     from distributed import get_worker
     from distributed.comm import get_address_host
     worker = get_worker()
@@ -31,10 +33,7 @@ def run_task(task, stage, run, lasting, directory, before, after):
     most_said = 16384  # bytes of what a worker says
 
     def fail(words):
-        """Other attempts may follow, and the scheduler doesn't tell of this one."""
-        line = f"{stage} {task} {host} {words}"
-        worker.log_event(run, line)
-        raise RuntimeError(line)
+        raise RuntimeError(f"{stage} {task} {host} {words}")
 
     if not os.access(before[0], os.X_OK):
         fail(f"there is no program {before[0]}")
@@ -83,20 +82,34 @@ async def until_ended(run, dask_worker):
 
 def run_stage(client, futures, attempts, stage, tasks, settings):
     from distributed import as_completed
+    from distributed.comm import get_address_host
+    settings = {**settings, "stage": stage, "pure": False}
+    failed_on = {task: [] for task in tasks}  # hosts, one for each attempt
     try:
-        futures[:] = client.map(run_task, tasks, stage=stage, run=RUN, key=f"{RUN}{stage}", retries=attempts - 1,
-                                pure=False, **settings)
-        for future in as_completed(futures):
+        futures[:] = client.map(run_task, tasks, key=f"{RUN}{stage}", **settings)
+        at_work = as_completed(futures)
+        for future in at_work:
             if future.cancelled() or future.status == "lost":
                 return say("lost", "the connection to the scheduler has ended")
-            if future.status == "error":
-                problem = future.exception()
-                if type(problem) is RuntimeError:
-                    say("tried", problem)
-                    return say("failed", stage, f"a task has failed {attempts} times")
+            if future.status != "error":
+                if future.result():
+                    say("ended", future.result())
+                continue
+            problem = future.exception()
+            if type(problem) is not RuntimeError:
                 return say("failed", stage, f"{type(problem).__name__}: {problem}".split("\n")[0])
-            if future.result():
-                say("ended", future.result())
+            say("tried", problem)
+            task, host = str(problem).split(" ")[1:3]
+            failed_on[task].append(host)
+            hosts = {get_address_host(address) for address in client.nthreads()}
+            left = [host for host in hosts if failed_on[task].count(host) < MOST_ATTEMPTS_ON_HOST]
+            if len(failed_on[task]) == attempts or not left:
+                return say("failed", stage, f"a task has failed {len(failed_on[task])} times")
+            # A machine that fails its tasks at once is free again at once. Where no other one is, it gets them, too.
+            again = client.submit(run_task, task, key=f"{RUN}{stage}-{task}-{len(failed_on[task])}", workers=left,
+                                  allow_other_workers=True, **settings)
+            futures.append(again)
+            at_work.add(again)
         say("end", stage)
     except Exception as problem:
         say("lost", f"{type(problem).__name__}: {problem}".split("\n")[0])
@@ -124,7 +137,6 @@ def main():
     try:
         client = Client(scheduler, timeout=10)
         unlike = other_python(client)
-        client.subscribe_topic(RUN, lambda event: say("tried", event[1]))
     except Exception as problem:
         return say("lost", f"{problem}".split("\n")[0])
     if unlike:

@@ -6,11 +6,12 @@
 import os
 import pathlib
 import signal
+import subprocess
 import sys
 import tempfile
 import unittest
 
-from engine_tests import ROOT, engine_tests, main
+from engine_tests import ROOT, engine_tests, free_port, main
 
 PYTHON = ROOT / "build/dask/bin/python3"
 
@@ -53,6 +54,25 @@ class dask_test(engine_tests, unittest.TestCase):
         self.assertEqual(job.returncode, 75, err)
         self.assertIn(f"Dask at dask://127.0.0.1:{self.port} has ended", err)
         self.ends(worker)
+
+    def test_a_cluster_without_workers(self):
+        port, place = free_port(), self.place / "no-workers"
+        tool = [ROOT / "tools/cluster", "--directory", place]
+        self.addCleanup(subprocess.run, [*tool, "down"], env=self.environment, stdout=subprocess.DEVNULL)
+        subprocess.run([*tool, "up", "--engine", "dask", "--loopback", "--workers", "0", "--port", str(port)],
+                       check=True, env=self.environment, stdout=subprocess.DEVNULL)
+        self.port = port
+        job = subprocess.Popen([word for word in self.command("job.yaml", "-p", "rows=10") if word != "-q"],
+                               cwd=self.place, env=self.environment, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(job.stderr.close)
+        self.addCleanup(job.kill)
+        said = job.stderr.readline()
+        self.assertEqual(said, f"flowrun: warning: Dask at dask://127.0.0.1:{port} has begun no task for 20 s: has it a "
+                               "machine with a free core?\n")
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=60)
+        self.assertEqual(job.returncode, 130)
+        self.nothing_left()
 
     def test_a_python_without_dask(self):
         with tempfile.TemporaryDirectory() as directory:

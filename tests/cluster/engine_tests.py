@@ -2,8 +2,12 @@
 
 A test derives from engine_tests, says what is its engine's, and ends with main().
 """
+import importlib.machinery
+import importlib.util
+import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -99,6 +103,37 @@ class engine_tests:
         words[words.index("-T") + 1] = scratch
         return subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", *words], cwd=self.place, env=self.environment,
                               capture_output=True, text=True, timeout=240)
+
+    def other_machine(self, host, mount):
+        """A worker that sees other mounts than all others."""
+        if not can_mount():
+            self.skipTest("nothing can be mounted here")
+        loader = importlib.machinery.SourceFileLoader("tools_cluster", str(ROOT / "tools/cluster"))
+        tool = importlib.util.module_from_spec(importlib.util.spec_from_loader("tools_cluster", loader))
+        sys.modules["tools_cluster"] = tool  # where dataclasses look for it
+        loader.exec_module(tool)
+        directory = self.place / "cluster"
+        there = tool.cluster(**{**json.loads((directory / "cluster.json").read_text()), "directory": directory})
+        words, environment = there.its.worker_command(there, host)
+        with open(self.place / "other.log", "w") as log:
+            mounted = f'mount {mount} && exec "$@"'
+            other = subprocess.Popen(["unshare", "-m", "sh", "-c", mounted, "sh", *map(str, words)], cwd=self.place,
+                                     env={**os.environ, **environment}, stdout=log, stderr=log,
+                                     stdin=subprocess.DEVNULL, start_new_session=True)  # fmt: skip
+        self.addCleanup(other.wait)
+        self.addCleanup(os.killpg, other.pid, signal.SIGKILL)
+        there.wait_for("the worker", lambda: re.search(there.its.registration(host), there.said_by_scheduler()))
+
+    def warned_of(self, host):
+        """Why a job's tasks failed on this machine; the others have done them."""
+        command = [word for word in self.command("job.yaml", "--tasks", "6", "-p", f"rows={ROWS}") if word != "-q"]
+        done = subprocess.run(command, cwd=self.place, env=self.environment, capture_output=True, text=True,
+                              timeout=240)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        begin = f"flowrun: warning: a task failed on {host}, and was tried again: "
+        said, = (line.removeprefix(begin) for line in done.stderr.splitlines() if line.startswith(begin))
+        self.nothing_left()
+        return said
 
     def start(self, *options):
         job = subprocess.Popen(self.command("job.yaml", "-p", f"rows={ROWS}", *options), cwd=self.place,
@@ -211,6 +246,17 @@ class engine_tests:
             job = self.start()
             os.kill(self.until_worker(job, stage), signal.SIGKILL)
             self.ends_well(job)
+
+    def test_one_machine_that_does_not_see_the_storage(self):
+        self.other_machine("127.0.0.9", "-t tmpfs flowrun scratch")
+        self.assertRegex(self.warned_of("127.0.0.9"), r"^can't read .*/plan: No such file or directory$")
+
+    def test_one_machine_with_another_version(self):
+        other = self.place / "other-version"
+        other.write_text("#!/bin/sh\necho \"flowrun: error: unknown option '--new'\" >&2\nexit 64\n")
+        other.chmod(0o755)
+        self.other_machine("127.0.0.8", f"--bind {other} {FLOWRUN}")
+        self.assertEqual(self.warned_of("127.0.0.8"), "unknown option '--new'")
 
     def test_a_stopped_job(self):
         for stage in (0, 1):
