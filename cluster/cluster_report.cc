@@ -47,12 +47,6 @@ std::string cause_of(const std::vector<finished_task>& tasks, size_t slowest) {
   return has_others ? "it ran on " + t.host : std::string();
 }
 
-// Of nodes that don't do the same to all of their rows in one place. A sort's rows are those that its runs have.
-bool is_step(const std::string& op) {
-  return op == "exchange.reduce" || op == "exchange.total" || op == "exchange.combine" || op == "exchange.combined" ||
-         op == "limit";
-}
-
 void add_nodes(exec::RunReport& out, const plan::graph& g, std::set<const plan::graph*>& seen) {
   if (!seen.insert(&g).second) return;
   for (const plan::node& n : g.nodes) {
@@ -141,12 +135,13 @@ void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, con
     blocked.set_output(blocked.output() + n.blocked_seconds().output());
     for (const auto& [name, count] : n.counts()) (*to.mutable_counts())[name] += count;
     // What came to the node came to its first step.
-    if (first_steps.contains(n.id()) && is_step(n.op())) to.set_rows_in(to.rows_in() + n.rows_in());
+    if (first_steps.contains(n.id())) to.set_rows_in(to.rows_in() + n.rows_in());
     // What is inside of a node of the stage is the stage's, too.
     if (!own.contains(n.id().substr(0, n.id().find('.')))) continue;
+    if (!n.fused_with().empty()) to.set_fused_with(g.path.empty() ? n.fused_with() : g.path + "." + n.fused_with());
     to.set_rows(to.rows() + n.rows());
     to.set_bytes(to.bytes() + n.bytes());
-    if (!second_steps.contains(n.id()) || !is_step(n.op())) to.set_rows_in(to.rows_in() + n.rows_in());
+    if (!second_steps.contains(n.id())) to.set_rows_in(to.rows_in() + n.rows_in());
     to.set_rejected_rows(to.rejected_rows() + n.rejected_rows());
     to.set_iterations(to.iterations() + n.iterations());
     if (n.op() == "exchange.read") continue;

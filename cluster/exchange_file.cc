@@ -260,6 +260,12 @@ void exchange_encoder::forget(size_t num_bytes) {
   frame_at_ = written_ = 0;
 }
 
+uint64_t exchange_index::num_row_bytes() const {
+  uint64_t out = 0;
+  for (const exchange_frame& f : frames_) out += f.num_bytes - sizeof(frame_header);
+  return out;
+}
+
 exchange_index exchange_index::load(const std::string& path, const record::row_type& type) {
   std::ifstream in = opened(path);
   std::error_code problem;

@@ -84,6 +84,7 @@ class exchange_index {
 
   uint64_t num_rows() const { return num_rows_; }
   const std::vector<exchange_frame>& frames() const { return frames_; }
+  uint64_t num_row_bytes() const;  // of all rows, with their strings
   // The frame in which the row of this place lies, of which there is one.
   size_t frame_of(uint64_t place) const;
 
