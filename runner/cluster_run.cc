@@ -200,7 +200,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
     write_report(arguments, report, screen, document);
     measured.end(signals.signal() != 0 ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (signals.signal() == 0) throw;
-    screen.show(error(error_kind::cancelled, "stopped by a signal", "no output was written"));
+    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", signals.name()), "no output was written"));
     return 128 + signals.signal();
   }
   progress.finish(last, "succeeded");

@@ -1,6 +1,5 @@
 // flowrun run: a job from its file to its report.
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -31,8 +30,6 @@
 namespace flowrun::runner {
 
 namespace {
-
-const char* name_of(int signal) { return signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP"; }
 
 // Scratch in RAM takes the memory that spilling is to save.
 void warn_of_ram_disks(const loaded_job& job, terminal& screen) {
@@ -236,8 +233,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     const bool by_signal = stopped && signals.signal() != 0;
     measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (!by_signal) throw;
-    screen.show(
-        error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
+    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", signals.name()), "no output was written"));
     return 128 + signals.signal();
   }
   progress.finish(job.progress(), "succeeded");
