@@ -79,6 +79,36 @@ exec::RunReport::Stage stage_report(const std::vector<std::string>& nodes, doubl
   return out;
 }
 
+exec::RunReport::Stage running_stage(const std::vector<std::string>& nodes, double seconds,
+                                     const std::vector<finished_task>& before, const stage_progress& now) {
+  std::vector<finished_task> done = before;
+  std::optional<size_t> longest;
+  size_t attempts = 0;
+  for (size_t t = 0; t < now.num_tasks(); ++t) {
+    const stage_progress::task_progress& task = now.tasks()[t];
+    attempts += task.attempts;
+    if (task.is_done) done.push_back({task.counted.wall_seconds(), task.rows, 0, task.host});
+    if (!longest || task.counted.wall_seconds() > now.tasks()[*longest].counted.wall_seconds()) longest = t;
+  }
+  for (const finished_task& task : before) attempts += std::max<size_t>(task.attempts, 1);
+  exec::RunReport::Stage out;
+  if (!done.empty()) out = stage_report(nodes, seconds, done);
+  out.clear_slowest_because();
+  out.clear_slowest_task();
+  *out.mutable_nodes() = {nodes.begin(), nodes.end()};
+  out.set_seconds(seconds);
+  out.set_tasks(static_cast<uint32_t>(before.size() + now.num_tasks()));
+  out.set_attempts(static_cast<uint32_t>(attempts));
+  out.set_tasks_done(static_cast<uint32_t>(done.size()));
+  out.set_tasks_at_work(static_cast<uint32_t>(now.num_at_work()));
+  if (!longest) return out;
+  const double most = now.tasks()[*longest].counted.wall_seconds();
+  if (most > 0 && most >= out.slowest_seconds() && before.empty())
+    out.set_slowest_task(static_cast<uint32_t>(*longest + 1));
+  out.set_slowest_seconds(std::max(out.slowest_seconds(), most));
+  return out;
+}
+
 std::optional<task_skew> skew_of(const std::vector<finished_task>& tasks) {
   constexpr double least_skew = 2, least_seconds = 1;
   const size_t slowest = slowest_of(tasks);
@@ -113,6 +143,17 @@ void set_result(exec::RunReport& report, const std::string& node, const std::str
   to.set_node(node);
   to.set_name(name);
   to.set_value(value);
+}
+
+exec::RunReport counts_of(const exec::RunReport& of_task) {
+  exec::RunReport out;
+  *out.mutable_nodes() = of_task.nodes();
+  *out.mutable_actual() = of_task.actual();
+  out.set_cpu_seconds(of_task.cpu_seconds());
+  out.set_peak_memory_bytes(of_task.peak_memory_bytes());
+  out.set_wall_seconds(of_task.wall_seconds());
+  if (of_task.has_live()) out.mutable_live()->set_resident_bytes(of_task.live().resident_bytes());
+  return out;
 }
 
 void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, const exec::RunReport& of_task) {

@@ -9,7 +9,6 @@
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
-#include "engine/metrics/exporter.h"
 #include "runner/cluster_run.h"
 #include "runner/commands.h"
 #include "runner/document.h"
@@ -17,13 +16,11 @@
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
-#include "runner/page_address.h"
-#include "runner/page_server.h"
+#include "runner/job_page.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
 #include "runner/scratch_room.h"
-#include "runner/version.h"
 #include "specs/job_name.h"
 #include "specs/resource_reader.h"
 
@@ -81,36 +78,6 @@ void open_scratch(exec::job& job, const loaded_job& loaded, bool forced, termina
     screen.warn(fmt::format("{}: the job ends when its data doesn't fit in memory; -T DIR names another directory",
                             problem.what()));
   }
-}
-
-std::string report_document(exec::RunReport report, const terminal& screen) {
-  report.set_version(std::string(version));
-  // Short values from the environment are masked only in quotes. Of a parameter that is nothing else all is masked.
-  for (auto& p : *report.mutable_parameters()) p.set_value(screen.mask().masked_whole(p.value()));
-  screen.mask().mask(report);
-  return exec::report_json(report);
-}
-
-// The page of --ui. A job whose page can't be served goes on without.
-std::unique_ptr<page_server> open_page(const run_arguments& arguments, terminal& screen) {
-  if (arguments.page_listen.empty()) return nullptr;
-  metrics::listen_range range = page_addresses(arguments.page_listen);
-  range.else_any = arguments.page_anywhere;
-  std::unique_ptr<page_server> out;
-  try {
-    metrics::serve_at_first_free(range, "the page", [&out](const std::string& address) {
-      try {
-        out = std::make_unique<page_server>(address);
-      } catch (const error&) {  // another process was faster
-      }
-      return out != nullptr;
-    });
-  } catch (const error& problem) {
-    screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
-    return nullptr;
-  }
-  screen.say("flowrun: the job can be watched at " + out->url() + "\n");
-  return out;
 }
 
 std::string state_document(const exec::job& job, const exec::job_progress& now, const progress_display& progress,

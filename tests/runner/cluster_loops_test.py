@@ -120,6 +120,9 @@ class cluster_loops_test(cluster_process):
         counts = [{node["id"]: [node[name] for name in ("rows_in", "rows", "bytes", "iterations")]
                    for node in json.loads((self.dir / name).read_text())["nodes"]} for name in ("report.json", "alone.json")]  # fmt: skip
         self.assertEqual(*counts)
+        edges = [[(edge["from"], edge["from_port"], edge["to"], edge["to_port"], edge.get("rows"))
+                  for edge in json.loads((self.dir / name).read_text())["edges"]] for name in ("report.json", "alone.json")]  # fmt: skip
+        self.assertEqual(*edges)
 
     def test_where_there_is_little_to_read_one_task_runs_the_loop(self):
         self.write("job.yaml", SEARCH)
