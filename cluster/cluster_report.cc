@@ -47,12 +47,6 @@ std::string cause_of(const std::vector<finished_task>& tasks, size_t slowest) {
   return has_others ? "it ran on " + t.host : std::string();
 }
 
-// Of nodes that don't do the same to all of their rows in one place. A sort's rows are those that its runs have.
-bool is_step(const std::string& op) {
-  return op == "exchange.reduce" || op == "exchange.total" || op == "exchange.combine" || op == "exchange.combined" ||
-         op == "limit";
-}
-
 void add_nodes(exec::RunReport& out, const plan::graph& g, std::set<const plan::graph*>& seen) {
   if (!seen.insert(&g).second) return;
   for (const plan::node& n : g.nodes) {
@@ -82,6 +76,36 @@ exec::RunReport::Stage stage_report(const std::vector<std::string>& nodes, doubl
   out.set_slowest_seconds(tasks[slowest].seconds);
   out.set_slowest_task(static_cast<uint32_t>(slowest + 1));
   out.set_slowest_because(cause_of(tasks, slowest));
+  return out;
+}
+
+exec::RunReport::Stage running_stage(const std::vector<std::string>& nodes, double seconds,
+                                     const std::vector<finished_task>& before, const stage_progress& now) {
+  std::vector<finished_task> done = before;
+  std::optional<size_t> longest;
+  size_t attempts = 0;
+  for (size_t t = 0; t < now.num_tasks(); ++t) {
+    const stage_progress::task_progress& task = now.tasks()[t];
+    attempts += task.attempts;
+    if (task.is_done) done.push_back({task.counted.wall_seconds(), task.rows, 0, task.host});
+    if (!longest || task.counted.wall_seconds() > now.tasks()[*longest].counted.wall_seconds()) longest = t;
+  }
+  for (const finished_task& task : before) attempts += std::max<size_t>(task.attempts, 1);
+  exec::RunReport::Stage out;
+  if (!done.empty()) out = stage_report(nodes, seconds, done);
+  out.clear_slowest_because();
+  out.clear_slowest_task();
+  *out.mutable_nodes() = {nodes.begin(), nodes.end()};
+  out.set_seconds(seconds);
+  out.set_tasks(static_cast<uint32_t>(before.size() + now.num_tasks()));
+  out.set_attempts(static_cast<uint32_t>(attempts));
+  out.set_tasks_done(static_cast<uint32_t>(done.size()));
+  out.set_tasks_at_work(static_cast<uint32_t>(now.num_at_work()));
+  if (!longest) return out;
+  const double most = now.tasks()[*longest].counted.wall_seconds();
+  if (most > 0 && most >= out.slowest_seconds() && before.empty())
+    out.set_slowest_task(static_cast<uint32_t>(*longest + 1));
+  out.set_slowest_seconds(std::max(out.slowest_seconds(), most));
   return out;
 }
 
@@ -121,6 +145,17 @@ void set_result(exec::RunReport& report, const std::string& node, const std::str
   to.set_value(value);
 }
 
+exec::RunReport counts_of(const exec::RunReport& of_task) {
+  exec::RunReport out;
+  *out.mutable_nodes() = of_task.nodes();
+  *out.mutable_actual() = of_task.actual();
+  out.set_cpu_seconds(of_task.cpu_seconds());
+  out.set_peak_memory_bytes(of_task.peak_memory_bytes());
+  out.set_wall_seconds(of_task.wall_seconds());
+  if (of_task.has_live()) out.mutable_live()->set_resident_bytes(of_task.live().resident_bytes());
+  return out;
+}
+
 void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, const exec::RunReport& of_task) {
   std::map<std::string, exec::RunReport::Node*> by_id;
   for (exec::RunReport::Node& n : *whole.mutable_nodes()) by_id[n.id()] = &n;
@@ -141,12 +176,13 @@ void add_task(exec::RunReport& whole, const plan::graph& g, const stage& of, con
     blocked.set_output(blocked.output() + n.blocked_seconds().output());
     for (const auto& [name, count] : n.counts()) (*to.mutable_counts())[name] += count;
     // What came to the node came to its first step.
-    if (first_steps.contains(n.id()) && is_step(n.op())) to.set_rows_in(to.rows_in() + n.rows_in());
+    if (first_steps.contains(n.id())) to.set_rows_in(to.rows_in() + n.rows_in());
     // What is inside of a node of the stage is the stage's, too.
     if (!own.contains(n.id().substr(0, n.id().find('.')))) continue;
+    if (!n.fused_with().empty()) to.set_fused_with(g.path.empty() ? n.fused_with() : g.path + "." + n.fused_with());
     to.set_rows(to.rows() + n.rows());
     to.set_bytes(to.bytes() + n.bytes());
-    if (!second_steps.contains(n.id()) || !is_step(n.op())) to.set_rows_in(to.rows_in() + n.rows_in());
+    if (!second_steps.contains(n.id())) to.set_rows_in(to.rows_in() + n.rows_in());
     to.set_rejected_rows(to.rejected_rows() + n.rejected_rows());
     to.set_iterations(to.iterations() + n.iterations());
     if (n.op() == "exchange.read") continue;

@@ -7,11 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "cluster/stage_progress.h"
 #include "cluster/stages.h"
 #include "engine/exec/report.pb.h"
 #include "engine/plan/graph.h"
 
 namespace flowrun::cluster {
+
+// What add_task() takes of a task's report, and how long the task has run: small enough to be told each second.
+exec::RunReport counts_of(const exec::RunReport& of_task);
 
 // Adds what a task has counted to the nodes of the job that have these names, with that of a body in front. Rows are
 // those of the nodes of its stage: what reads another stage's rows has the name of the node that made them.
@@ -28,6 +32,10 @@ struct finished_task {
 // `seconds`: from its start to its end. There is a task at least.
 exec::RunReport::Stage stage_report(const std::vector<std::string>& nodes, double seconds,
                                     const std::vector<finished_task>& tasks);
+// Of one that has not ended: the median is that of tasks that are done, and the slowest may still be at work. `before`:
+// of earlier iterations, for the stage of a body.
+exec::RunReport::Stage running_stage(const std::vector<std::string>& nodes, double seconds,
+                                     const std::vector<finished_task>& before, const stage_progress& now);
 
 // Whether a task has taken so much longer than others, for its rows, that whoever wrote the job should know.
 struct task_skew {

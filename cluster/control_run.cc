@@ -40,6 +40,8 @@ control_run::control_run(graph_run& around, const plan::node& n)
       known_scalars.push_back({row.name + "." + value.name, value.type, value.bits});
   }
   known_scalars.insert(known_scalars.end(), scalars().begin(), scalars().end());
+  if (exec::RunReport::Node* const told = node_of(job_.report, around_.full_name(n.id)))
+    for (const exec::rows_handle& rows : inputs) told->set_rows_in(told->rows_in() + rows->num_rows());
   body_bytes = job_.settings.task_bytes;
   calls = &job_.calls[plan::body_of(n, 0).get()];
   job_.activities.push_back(around_.full_name(n.id));
@@ -49,13 +51,17 @@ control_run::~control_run() { job_.activities.resize(level_); }
 
 std::vector<std::shared_ptr<const exchange_rows>> control_run::finish() {
   std::vector<std::shared_ptr<const exchange_rows>> out;
-  uint64_t num_rows = 0;
+  uint64_t num_rows = 0, num_bytes = 0;
   for (size_t i = 0; i < outputs.size(); ++i) {
     out.push_back(std::dynamic_pointer_cast<const exchange_rows>(outputs[i]));
-    if (is_read(i)) num_rows += outputs[i]->num_rows();
+    if (!is_read(i)) continue;
+    num_rows += out[i]->num_rows();
+    num_bytes += out[i]->num_bytes();
   }
-  if (exec::RunReport::Node* const told = node_of(job_.report, around_.full_name(node.id)))
+  if (exec::RunReport::Node* const told = node_of(job_.report, around_.full_name(node.id))) {
     told->set_rows(told->rows() + num_rows);
+    told->set_bytes(told->bytes() + num_bytes);
+  }
   return out;
 }
 

@@ -26,27 +26,55 @@ namespace {
 
 bool is_sink(const plan::node& n) { return n.declaration->role == plan::operator_role::sink && !plan::is_internal(n); }
 
-class run {
+void refuse_what_tasks_lack(const plan::graph& g) {
+  for (const plan::node& n : g.nodes) {
+    if (plan::is_internal(n)) continue;
+    if (is_sink(n) && n.facts.index)
+      throw error(
+          error_kind::bad_spec,
+          fmt::format("'{}' writes an index, which belongs to one file: on a cluster outputs are folders", n.id),
+          "leave index out, or run the job without --cluster");
+    for (const plan::file_use& use : plan::files_of(n))
+      if (use.path == "-" || io::names_descriptor(use.path))
+        throw error(error_kind::bad_spec,
+                    fmt::format("'{}' {} {}, which tasks of a cluster don't have", n.id,
+                                use.writes ? "writes to" : "reads from",
+                                use.path == "-" ? use.writes ? "standard output" : "standard input" : use.path),
+                    "give a file, or run the job without --cluster");
+    for (const auto& body : n.bodies) refuse_what_tasks_lack(*body);
+  }
+}
+
+// Each task takes what matters of its rows, and one task makes the result of that. Sorts have two steps of their own.
+bool has_two_steps(const plan::graph& g, const plan::node& n) {
+  return operators::reduces_in_two_steps(g, n) || operators::rows_that_matter(n);
+}
+
+}  // namespace
+
+class driver::work {
  public:
-  run(const driver_settings& settings, scheduler& tasks, const driver_listener& listener, const std::atomic<bool>& stop)
+  work(const driver_settings& settings, scheduler& tasks, const driver_listener& listener,
+       const std::atomic<bool>& stop)
       : settings_(settings), graph_(*settings.job.graph), job_{settings, tasks, listener, stop, begin_report(graph_)} {}
 
-  ~run() {
-    if (!settings_.keeps) return;
-    for (const auto& [n, folder] : outputs_) folder->keep();
-    for (const auto& [n, tree] : trees_) tree->keep();
+  void run() {
+    try {
+      write_plan();
+      for (size_t n = 0; n < graph_.nodes.size(); ++n)
+        if (is_sink(graph_.nodes[n])) add_output(static_cast<int>(n));
+      graph_run(job_, settings_.job, {}).carry_out();
+      finish_outputs();
+    } catch (...) {
+      has_ended_ = true;
+      let_go_of_outputs();
+      throw;
+    }
+    has_ended_ = true;
+    let_go_of_outputs();
   }
-  run(const run&) = delete;
-  run& operator=(const run&) = delete;
 
-  exec::RunReport carry_out() {
-    write_plan();
-    for (size_t n = 0; n < graph_.nodes.size(); ++n)
-      if (is_sink(graph_.nodes[n])) add_output(static_cast<int>(n));
-    graph_run(job_, settings_.job, {}).carry_out();
-    finish_outputs();
-    return std::move(job_.report);
-  }
+  exec::RunReport report() const { return job_.report_now(has_ended_); }
 
  private:
   const plan::node& at(int n) const { return graph_.nodes[static_cast<size_t>(n)]; }
@@ -91,39 +119,24 @@ class run {
     }
   }
 
+  // What isn't in its place is removed, unless another process is to go on with it.
+  void let_go_of_outputs() {
+    if (settings_.keeps) {
+      for (const auto& [n, folder] : outputs_) folder->keep();
+      for (const auto& [n, tree] : trees_) tree->keep();
+    }
+    outputs_.clear();
+    trees_.clear();
+  }
+
   const driver_settings& settings_;
   const plan::graph& graph_;
   job_run job_;
+  bool has_ended_ = false;
   std::string id_;
   std::map<int, std::unique_ptr<output_folder>> outputs_;  // by node
   std::map<int, std::unique_ptr<output_tree>> trees_;      // those whose paths name columns
 };
-
-void refuse_what_tasks_lack(const plan::graph& g) {
-  for (const plan::node& n : g.nodes) {
-    if (plan::is_internal(n)) continue;
-    if (is_sink(n) && n.facts.index)
-      throw error(
-          error_kind::bad_spec,
-          fmt::format("'{}' writes an index, which belongs to one file: on a cluster outputs are folders", n.id),
-          "leave index out, or run the job without --cluster");
-    for (const plan::file_use& use : plan::files_of(n))
-      if (use.path == "-" || io::names_descriptor(use.path))
-        throw error(error_kind::bad_spec,
-                    fmt::format("'{}' {} {}, which tasks of a cluster don't have", n.id,
-                                use.writes ? "writes to" : "reads from",
-                                use.path == "-" ? use.writes ? "standard output" : "standard input" : use.path),
-                    "give a file, or run the job without --cluster");
-    for (const auto& body : n.bodies) refuse_what_tasks_lack(*body);
-  }
-}
-
-// Each task takes what matters of its rows, and one task makes the result of that. Sorts have two steps of their own.
-bool has_two_steps(const plan::graph& g, const plan::node& n) {
-  return operators::reduces_in_two_steps(g, n) || operators::rows_that_matter(n);
-}
-
-}  // namespace
 
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes) {
@@ -148,9 +161,14 @@ divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
   return out;
 }
 
-exec::RunReport drive(const driver_settings& settings, scheduler& tasks, const driver_listener& listener,
-                      const std::atomic<bool>& stop) {
-  return run(settings, tasks, listener, stop).carry_out();
-}
+driver::driver(const driver_settings& settings, scheduler& tasks, const driver_listener& listener,
+               const std::atomic<bool>& stop)
+    : work_(std::make_unique<work>(settings, tasks, listener, stop)) {}
+
+driver::~driver() = default;
+
+void driver::run() { work_->run(); }
+
+exec::RunReport driver::report() const { return work_->report(); }
 
 }  // namespace flowrun::cluster

@@ -65,9 +65,25 @@ struct driver_listener {
   std::function<void(const exec::RunReport& so_far)> counted = {};
 };
 
-// The report, without times. Throws what ended a task. Outputs are in their places then, or else none of them is.
-exec::RunReport drive(const driver_settings& settings, scheduler& tasks, const driver_listener& listener,
-                      const std::atomic<bool>& stop);
+class driver {
+ public:
+  // All of them outlive it.
+  driver(const driver_settings& settings, scheduler& tasks, const driver_listener& listener,
+         const std::atomic<bool>& stop);
+  ~driver();
+  driver(const driver&) = delete;
+  driver& operator=(const driver&) = delete;
+
+  // Once. Throws what ended a task. Outputs are in their places then, or else none of them is.
+  void run();
+  // As it is now, with what tasks at work have counted so far, and without the times of the whole job. On the thread of
+  // run(): before it, in a call of the listener, or behind it, however it has ended.
+  exec::RunReport report() const;
+
+ private:
+  class work;
+  std::unique_ptr<work> work_;
+};
 
 // What the stages do, for people: flowrun plan --cluster.
 std::string describe(const divided_job& job);

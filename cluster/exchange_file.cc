@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 
@@ -21,11 +23,13 @@ namespace flowrun::cluster {
 namespace {
 
 constexpr char magic[] = "FLOWREX\n";
-constexpr uint32_t version = 3;
+constexpr uint32_t version = 4;
 // Parts of a merge then differ by some thousandths of what a file adds to them, and a thousand files have samples of
 // 1 GiB, of which their reader needs no more than a few each.
 constexpr uint64_t first_sample_every = 4 * KiB;
 constexpr size_t most_samples = 8192;
+// Where rows are so long that more of a frame would stay empty, frames lie as they come.
+constexpr size_t parts_of_a_frame = 16;  // of which one may be empty
 
 struct frame_header {
   uint32_t num_rows = 0;
@@ -144,7 +148,7 @@ std::ifstream opened(const std::string& path) {
 
 exchange_encoder::exchange_encoder(const record::row_type& type, size_t frame_bytes)
     : type_(type),
-      frame_bytes_(frame_bytes),
+      frame_bytes_(std::bit_floor(frame_bytes)),
       string_offsets_(string_offsets_of(type)),
       sample_every_(first_sample_every) {
   const std::string text = record::to_string(type);
@@ -215,11 +219,15 @@ void exchange_encoder::sample(const std::byte* row) {
   }
 }
 
-void exchange_encoder::end_frame() {
+void exchange_encoder::end_frame(bool is_last) {
   if (num_in_frame_ == 0) return;
   put(pending_, heap_.data(), heap_.size());
+  const uint64_t end = offset_ + (pending_.size() - frame_at_);
+  const uint64_t rest = is_last ? 0 : round_up(end, frame_bytes_) - end;
+  const size_t filling = rest <= frame_bytes_ / parts_of_a_frame ? rest : 0;
+  pending_.resize(pending_.size() + filling);
   const size_t num_bytes = pending_.size() - frame_at_;
-  frame_header header{num_in_frame_, 0, heap_.size(), 0};
+  frame_header header{num_in_frame_, 0, heap_.size() + filling, 0};
   header.checksum = XXH3_64bits(pending_.data() + frame_at_ + sizeof header, num_bytes - sizeof header);
   std::memcpy(pending_.data() + frame_at_, &header, sizeof header);
   put(index_, frame_entry{offset_, num_rows_before_, num_in_frame_, 0});
@@ -230,7 +238,7 @@ void exchange_encoder::end_frame() {
 }
 
 void exchange_encoder::finish() {
-  end_frame();
+  end_frame(true);
   pending_.resize(frame_at_);  // there is no other frame
   const size_t at = frame_at_;
   for (const kept_sample& s : samples_) {
@@ -258,6 +266,12 @@ void exchange_encoder::forget(size_t num_bytes) {
   // What is there of the frame at hand comes to the front. Where a batch is a frame, that is a header.
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(frame_at_));
   frame_at_ = written_ = 0;
+}
+
+uint64_t exchange_index::num_row_bytes() const {
+  uint64_t out = 0;
+  for (const exchange_frame& f : frames_) out += f.num_bytes - sizeof(frame_header);
+  return out;
 }
 
 exchange_index exchange_index::load(const std::string& path, const record::row_type& type) {

@@ -9,10 +9,12 @@
 //   tail    magic "FLOWREX\n" | version u32 | bytes of a row u32 | rows u64 | frames u64 | place of the samples u64 |
 //           their XXH3 u64 | place of the index u64 | XXH3 of the index and all of the tail before this u64
 //
-// Numbers are little endian. A frame has as many bytes as a batch, or less. Samples are some of the rows, the first one
-// always: one of each 4 KiB of rows, until there are too many; then every second one goes, and from there on one is
-// taken of twice as many bytes. So they stay few, however long the file becomes, and say where in sorted rows a place
-// is to be looked for (cut_points.h). Who reads rows doesn't read them.
+// Numbers are little endian. A frame has as many bytes as a batch, or less: a power of two. The heap of a frame that is
+// nearly that long is filled up, so that the next one begins at a multiple of it: then chunks in which a file is read
+// end with a frame, and no rows have to be copied together. Samples are some of the rows, the first one always: one of
+// each 4 KiB of rows, until there are too many; then every second one goes, and from there on one is taken of twice as
+// many bytes. So they stay few, however long the file becomes, and say where in sorted rows a place is to be looked for
+// (cut_points.h). Who reads rows doesn't read them.
 #pragma once
 
 #include <cstddef>
@@ -53,7 +55,7 @@ class exchange_encoder {
   void sample(const std::byte* row);
   size_t bytes_in_frame() const { return pending_.size() - frame_at_ + heap_.size(); }
   void begin_frame();
-  void end_frame();
+  void end_frame(bool is_last = false);
 
   const record::row_type type_;
   const size_t frame_bytes_;
@@ -84,6 +86,7 @@ class exchange_index {
 
   uint64_t num_rows() const { return num_rows_; }
   const std::vector<exchange_frame>& frames() const { return frames_; }
+  uint64_t num_row_bytes() const;  // of all rows, with their strings
   // The frame in which the row of this place lies, of which there is one.
   size_t frame_of(uint64_t place) const;
 

@@ -59,7 +59,7 @@ Done::Written written_file(const std::string& path, const record::row_type& type
   Done::Written out;
   out.set_path(path);
   out.set_rows(index.num_rows());
-  for (const exchange_frame& f : index.frames()) out.set_bytes(out.bytes() + f.num_bytes);
+  out.set_bytes(index.num_row_bytes());
   if (index.num_rows() != 1) return out;
   const record::batch rows = read_frame(path, index.frames().front(), type.row_bytes());
   out.set_row(rows.row(0), type.row_bytes());

@@ -36,7 +36,7 @@ class exchange_rows final : public exec::held_rows {
   void add(const exchange_rows& other);
 
   uint64_t num_rows() const override;
-  uint64_t num_bytes() const;  // of the files
+  uint64_t num_bytes() const;  // of the rows, with their strings
   std::vector<std::string> paths() const;
   bool has_files() const { return !files_.empty(); }
   const record::row_type& type() const { return type_; }

@@ -16,10 +16,66 @@ namespace flowrun::cluster {
 
 namespace {
 
-// Workers write how far they are once a second.
-constexpr std::chrono::seconds between_readings{1};
+// Workers write how far they are once a second. Soon after the beginning is told which tasks have begun.
+constexpr std::chrono::milliseconds between_readings{1000}, first_reading{200};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Of which iteration the slowest task was, nobody could tell.
+exec::RunReport::Stage without_task(exec::RunReport::Stage of_body) {
+  of_body.clear_slowest_task();
+  of_body.clear_slowest_because();
+  return of_body;
+}
+
+exec::RunReport::Stage placed(exec::RunReport::Stage told, size_t stage_of_job, const std::string& inside) {
+  told.set_phase(static_cast<uint32_t>(stage_of_job + 1));
+  told.set_inside(inside);
+  return told;
+}
 
 }  // namespace
+
+double job_run::seconds() const { return seconds_since(start); }
+
+exec::RunReport job_run::report_now(bool ended) const {
+  exec::RunReport out = report;
+  const plan::graph* const at = at_work ? at_work->graph.get() : nullptr;
+  const auto running = [&](const std::string& path, const repeated_stage& before) {
+    exec::RunReport::Stage told =
+        running_stage(at_work->nodes, before.seconds + seconds_since(at_work->start), before.tasks, at_work->progress);
+    if (ended) told.clear_tasks_at_work();
+    *out.add_stages() = placed(path.empty() ? std::move(told) : without_task(std::move(told)), stage, path);
+  };
+  bool is_told = at == nullptr;
+  for (const auto& [place, done] : repeated) {
+    if (at != nullptr && place == std::pair(at->path, at_work->stage)) {
+      running(at->path, done);
+      is_told = true;
+    } else {
+      *out.add_stages() = placed(without_task(stage_report(done.nodes, done.seconds, done.tasks)), stage, place.first);
+    }
+  }
+  if (!is_told) running(at->path, {});
+  if (at != nullptr) {
+    uint64_t resident = 0;
+    for (const stage_progress::task_progress& t : at_work->progress.tasks()) {
+      add_task(out, *at, at_work->what, t.counted);
+      if (!t.is_done) resident += t.counted.live().resident_bytes();
+    }
+    if (!ended && resident > 0) out.mutable_live()->set_resident_bytes(resident);
+  }
+  std::vector<stage_time> until_now = times;
+  for (stage_time& t : until_now) {
+    if (t.state != exec::RunReport::Phase::running) continue;
+    t.seconds = seconds() - t.start_seconds;
+    if (ended) t.state = exec::RunReport::Phase::stopped;
+  }
+  add_structure(*settings.job.graph, settings.job.cut, until_now, out);
+  return out;
+}
 
 graph_run::graph_run(job_run& job, divided_job divided, std::vector<StageTasks::Step> place)
     : job_(job), divided_(std::move(divided)), graph_(*divided_.graph), cut_(divided_.cut), place_(std::move(place)) {
@@ -49,11 +105,20 @@ const std::shared_ptr<const exchange_rows>& graph_run::rows_of_input(const plan:
 }
 
 void graph_run::run_stage(size_t s) {
-  if (!is_body()) job_.stage = s;
+  const size_t num_run = job_.num_run;
+  if (!is_body()) {
+    job_.stage = s;
+    job_.times.push_back({exec::RunReport::Phase::running, job_.seconds(), 0});
+  }
   if (is_worth_stages(s))
     run_control(at(cut_.all[s].control));
   else
     run_tasks(s);
+  if (!is_body()) {
+    stage_time& time = job_.times.back();
+    time.state = job_.num_run > num_run ? exec::RunReport::Phase::finished : exec::RunReport::Phase::finished_before;
+    time.seconds = job_.seconds() - time.start_seconds;
+  }
   let_go(s);
   job_.unread.remove();
   if (job_.listener.counted) job_.listener.counted(job_.report);
@@ -82,13 +147,9 @@ void graph_run::run_control(const plan::node& n) {
     if (found != streams_.end()) found->second.rows = rows[port];
   }
   if (is_body()) return;
-  for (const auto& [place, repeated] : job_.repeated) {
-    exec::RunReport::Stage told = stage_report(repeated.nodes, repeated.seconds, repeated.tasks);
-    // Of which iteration it was, nobody could tell.
-    told.clear_slowest_task();
-    told.clear_slowest_because();
-    *job_.report.add_stages() = std::move(told);
-  }
+  for (const auto& [place, done] : job_.repeated)
+    *job_.report.add_stages() =
+        placed(without_task(stage_report(done.nodes, done.seconds, done.tasks)), job_.stage, place.first);
   job_.repeated.clear();
 }
 
@@ -103,16 +164,23 @@ void graph_run::run_tasks(size_t s) {
   std::vector<size_t> missing;
   for (size_t task = 0; task < tasks.num_tasks(); ++task)
     if (::access(directory.done(number, task).c_str(), F_OK) != 0) missing.push_back(task);
-  stage_progress progress(tasks.num_tasks());
-  const auto finish = [&](size_t task) { progress.finish(task, done_of(s, number, task).progress()); };
+  const auto start = std::chrono::steady_clock::now();
+  job_.at_work = {divided_.graph, s, cut_.all[s], names_of(s), start, stage_progress(tasks.num_tasks())};
+  stage_progress& progress = job_.at_work->progress;
+  const auto finish = [&](size_t task) {
+    const Done done = done_of(s, number, task);
+    Progress last = done.progress();
+    *last.mutable_counted() = counts_of(done.report());
+    progress.finish(task, last, done.host());
+  };
   for (size_t task = 0; task < tasks.num_tasks(); ++task)
     if (std::find(missing.begin(), missing.end(), task) == missing.end()) finish(task);
-  tell(s, progress);
-  const auto start = std::chrono::steady_clock::now();
-  auto read = start;
+  job_.num_run += missing.size();
+  tell();
+  auto read = start - between_readings + first_reading;
   const auto finished = [&](size_t task) {
     finish(task);
-    tell(s, progress);
+    tell();
   };
   const auto waiting = [&] {
     const auto now = std::chrono::steady_clock::now();
@@ -120,15 +188,15 @@ void graph_run::run_tasks(size_t s) {
       read_progress(directory, number, progress);
       read = now;
     }
-    tell(s, progress);
+    tell();
   };
   if (!missing.empty())
     job_.tasks.run(number, missing, {finished, waiting, [this](const std::string& w) { warn(w); }}, job_.stop);
   job_.rows += progress.rows();
   job_.bytes_read += progress.bytes_read();
   job_.num_tasks += tasks.num_tasks();
-  report_stage(s, number, tasks.num_tasks(),
-               std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  job_.at_work.reset();  // what its tasks have counted comes into the report
+  report_stage(s, number, tasks.num_tasks(), seconds_since(start));
   directory.tidy(number);
 }
 
@@ -168,7 +236,7 @@ void graph_run::report_stage(size_t s, size_t number, size_t num_tasks, double s
     all.tasks.insert(all.tasks.end(), finished.begin(), finished.end());
     return;
   }
-  *job_.report.add_stages() = stage_report(names_of(s), seconds, finished);
+  *job_.report.add_stages() = placed(stage_report(names_of(s), seconds, finished), s, {});
   warn_of_skew(s, finished);
 }
 
@@ -199,7 +267,8 @@ std::string graph_run::kept_together_in(size_t s) const {
   return {};
 }
 
-void graph_run::tell(size_t s, const stage_progress& progress) const {
+void graph_run::tell() const {
+  const stage_progress& progress = job_.at_work->progress;
   driver_progress now;
   now.stage = job_.stage;
   now.num_stages = job_.settings.job.cut.all.size();
@@ -210,9 +279,10 @@ void graph_run::tell(size_t s, const stage_progress& progress) const {
   now.ratio = is_body() ? 0 : progress.ratio();
   now.rows = job_.rows + progress.rows();
   now.bytes_read = job_.bytes_read + progress.bytes_read();
-  now.nodes = fmt::format("{}", fmt::join(names_of(s), ", "));
+  now.nodes = fmt::format("{}", fmt::join(job_.at_work->nodes, ", "));
   if (is_body())
-    now.inside = fmt::format("{}, stage {} of {}", fmt::join(job_.activities, ", "), s + 1, cut_.all.size());
+    now.inside =
+        fmt::format("{}, stage {} of {}", fmt::join(job_.activities, ", "), job_.at_work->stage + 1, cut_.all.size());
   job_.listener.progress(now);
 }
 

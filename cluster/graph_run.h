@@ -20,6 +20,7 @@
 #include "cluster/exchange_rows.h"
 #include "cluster/output_folder.h"
 #include "cluster/stage_progress.h"
+#include "cluster/stage_structure.h"
 #include "engine/exec/control_context.h"
 #include "engine/record/batch_pool.h"
 
@@ -30,6 +31,16 @@ struct repeated_stage {
   std::vector<std::string> nodes;
   double seconds = 0;
   std::vector<finished_task> tasks;
+};
+
+// The stage whose tasks run; of a job that has failed, the one in which it has.
+struct stage_at_work {
+  std::shared_ptr<const plan::graph> graph;
+  size_t stage = 0;  // of `graph`
+  cluster::stage what;
+  std::vector<std::string> nodes;
+  std::chrono::steady_clock::time_point start;
+  stage_progress progress;
 };
 
 // What the graphs of a job share.
@@ -51,6 +62,14 @@ struct job_run {
   std::map<std::pair<std::string, size_t>, repeated_stage> repeated = {};  // by graph and stage
   std::map<const plan::graph*, exec::call_stack> calls = {};
   record::batch_pool pool{};
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::vector<stage_time> times = {};  // of the job's own stages, as far as they have begun
+  size_t num_run = 0;                  // tasks that no earlier process has done
+  std::optional<stage_at_work> at_work = {};
+
+  double seconds() const;  // since the start
+  // The report with what tasks at work have counted. `ended`: the job has, in whatever way.
+  exec::RunReport report_now(bool ended) const;
 };
 
 class graph_run {
@@ -93,7 +112,7 @@ class graph_run {
   void warn(const std::string& warning) const;  // once
   void warn_of_skew(size_t s, const std::vector<finished_task>& tasks) const;
   std::string kept_together_in(size_t s) const;
-  void tell(size_t s, const stage_progress& progress) const;
+  void tell() const;
 
   job_run& job_;
   const divided_job divided_;

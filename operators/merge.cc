@@ -1,12 +1,18 @@
 // merge: several sorted streams into one.
 //
-// A loser tree of the inputs' current rows, compared by key words; as long as one input stays in front of the runner-up
-// its rows move as a whole: the end of that run is found by doubling steps, and a long run is handed on without a copy.
-// Ties go to the input named first, so the merge is stable. Cost: about 2 log2 k word comparisons per change of input.
+// What lies up to a common splitter in the inputs' batches is a slice, and is put in order by itself (row_slices.h), as
+// in the merge of a sort. Where only one input has rows there, many of them are handed on without a copy. Ties go to
+// the input named first, so the merge is stable.
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
-#include "engine/kernels/loser_tree.h"
+#include "engine/base/units.h"
+#include "engine/kernels/row_gather.h"
+#include "engine/kernels/row_slices.h"
 #include "operators/parts/order/merge_less.h"
 #include "operators/parts/order/row_order.h"
 #include "operators/parts/order/sort_order.h"
@@ -49,51 +55,44 @@ class merge_source final : public exec::source {
   merge_source(exec::build_context& c, const record::key& by)
       : words_(c.input_type(), by),
         compare_(c.input_type(), by),
-        builder_(c.output_type(), c.job.pool(), c.batches),
-        strings_(c.output_type().has_strings()),
-        heads_(c.inputs.size(), in_front{this}) {
+        slices_(c.input_type(), by),
+        gather_(c.output_type(), c.job.pool(), c.batches.target_bytes),
+        wanted_rows_(wanted_rows(c)),
+        most_of_an_input_(std::max<size_t>(2 * wanted_rows_ / c.inputs.size(), 1)) {
     for (exec::input_stream* in : c.inputs) cursors_.emplace_back(*in, &words_);
-    for (uint32_t i = 0; i < cursors_.size(); ++i) waiting_.push_back(i);
   }
 
   outcome pull(exec::output& out, waker& w) override {
-    while (!waiting_.empty()) {
-      const uint32_t i = waiting_.back();
-      const outcome o = cursors_[i].fill(w);
-      if (o.is_blocked()) return o;
-      waiting_.pop_back();
-      show_head(i);
-    }
-    if (!std::exchange(started_, true)) heads_.start();
-    if (heads_.winner() == heads_.none) {
-      out.emit(builder_.take());
-      return outcome::done();
-    }
-    while (waiting_.empty() && heads_.winner() != heads_.none) {
-      if (move_run(out)) return outcome::ready();
-    }
+    while (places_.size() < wanted_rows_ && spent_.size() < cursors_.size())
+      if (const outcome o = next_slice(out, w); !o.is_ready()) {
+        if (o.is_blocked() && places_.empty()) return o;
+        give(out);
+        return o.is_done() ? o : outcome::ready();
+      }
+    give(out);
     return outcome::ready();
   }
 
  private:
-  // Between inputs whose current rows have equal words.
-  struct in_front {
-    const merge_source* merge;
-    bool operator()(uint32_t a, uint32_t b, uint64_t&) const {
-      return !merge->after(a, merge->cursors_[a].position(), b, merge->cursors_[b].position());
-    }
-  };
+  // Of a slice, and of what is given at once: a batch, and, as each input is searched for the splitter, some kilobytes
+  // of each. With the places where the rows lie it fits the second cache.
+  static size_t wanted_rows(const exec::build_context& c) {
+    constexpr size_t of_each_input = 16 * KiB, most = 1 * MiB;
+    const size_t num_bytes = std::max(c.batches.target_bytes, std::min(c.inputs.size() * of_each_input, most));
+    return std::max<size_t>(num_bytes / (c.output_type().row_bytes() + sizeof(record::row_place)), 1);
+  }
 
-  // The input's current row takes part: its first one, or the next one of the input that has won. None: it has ended.
-  void show_head(uint32_t input) {
-    const stream_cursor& in = cursors_[input];
-    if (!started_) {
-      if (in.has_row()) heads_.set(input, in.word());
-    } else if (in.has_row()) {
-      heads_.replay(in.word());
-    } else {
-      heads_.replay_exhausted();
+  // Rows up to the next splitter. done: there are none.
+  outcome next_slice(exec::output& out, waker& w) {
+    active_.clear();
+    for (uint32_t i = 0; i < cursors_.size(); ++i) {
+      const outcome o = cursors_[i].fill(w);
+      if (o.is_blocked()) return o;
+      if (o.is_ready()) active_.push_back(i);
     }
+    if (active_.empty()) return outcome::done();
+    if (!take_long_run(out)) take_slice();
+    return outcome::ready();
   }
 
   // Row `a_row` of input a comes after row `b_row` of input b in the result.
@@ -109,71 +108,98 @@ class merge_source final : public exec::source {
     }
     return a > b;
   }
-  // How many rows of input `front` come before the current row of input `next`; at least one does.
-  size_t run_length(uint32_t front, uint32_t next) const {
-    const size_t first = cursors_[front].position();
-    const size_t end = cursors_[front].rows().num_rows;
-    const size_t limit = cursors_[next].position();
-    size_t low = first;  // comes before
-    size_t step = 1;
-    while (low + step < end && !after(front, low + step, next, limit)) {
+
+  // How many of the first `most` rows that an input has left don't come after row `b_row` of input b. They are few of
+  // those that are there, so they are looked for from the front, in steps that double.
+  size_t num_up_to(uint32_t input, size_t most, uint32_t b, size_t b_row) const {
+    const size_t first = cursors_[input].position();
+    size_t low = 0, step = 1;  // so many don't
+    while (low + step <= most && !after(input, first + low + step - 1, b, b_row)) {
       low += step;
       step *= 2;
     }
-    size_t high = std::min(low + step, end);  // doesn't, or is the end
-    while (high - low > 1) {
-      const size_t middle = low + (high - low) / 2;
-      (after(front, middle, next, limit) ? high : low) = middle;
-    }
-    return high - first;
-  }
-
-  // Moves the rows of the front input that come before all others. True when a batch was emitted.
-  bool move_run(exec::output& out) {
-    const uint32_t front = heads_.winner(), next = heads_.runner_up();
-    stream_cursor& in = cursors_[front];
-    const size_t count = next == heads_.none ? in.rows_left() : run_length(front, next);
-    const bool emitted = take(in, count, out);
-    if (in.has_row())
-      show_head(front);
-    else
-      waiting_.push_back(front);
-    return emitted;
-  }
-
-  // The next `count` rows of the input, or the first of them, until a batch is full.
-  bool take(stream_cursor& in, size_t count, exec::output& out) {
-    const record::batch& rows = in.rows();
-    if (count * 4 >= builder_.max_rows()) {
-      out.emit(builder_.take());
-      out.emit(rows.slice(in.position(), count));
-      in.advance(count);
-      return true;
-    }
-    while (count > 0) {
-      const size_t n = strings_ ? 1 : std::min(count, builder_.room());
-      if (strings_)
-        builder_.append_row(in.row(), in.heap());
+    size_t high = std::min(low + step - 1, most);  // no more than that
+    while (low < high) {
+      const size_t middle = low + (high - low + 1) / 2;
+      if (after(input, first + middle - 1, b, b_row))
+        high = middle - 1;
       else
-        std::memcpy(builder_.append(n), in.row(), n * rows.row_bytes);
-      in.advance(n);
-      count -= n;
-      if (builder_.full()) {
-        out.emit(builder_.take());
-        return true;
+        low = middle;
+    }
+    return low;
+  }
+
+  // The rows of one input that come before all others, if they are many: without a copy.
+  bool take_long_run(exec::output& out) {
+    const auto is_later = [this](uint32_t a, uint32_t b) {
+      return after(a, cursors_[a].position(), b, cursors_[b].position());
+    };
+    uint32_t front = active_.front();
+    std::optional<uint32_t> next;
+    for (const uint32_t i : std::span(active_).subspan(1)) {
+      if (is_later(front, i)) {
+        next = std::exchange(front, i);
+      } else if (!next || is_later(*next, i)) {
+        next = i;
       }
     }
-    return false;
+    stream_cursor& in = cursors_[front];
+    size_t count = in.rows_left();
+    if (next) count = num_up_to(front, count, *next, cursors_[*next].position());
+    if (count * 4 < gather_.batch_rows()) return false;
+    give(out);
+    out.emit(in.rows().slice(in.position(), count));
+    in.advance(count);
+    return true;
   }
 
-  record::key_fronts words_;
-  record::row_comparator compare_;
-  record::batch_builder builder_;
-  bool strings_;
+  void take_slice() {
+    // The splitter is the first of the rows up to which the inputs may be used.
+    std::optional<uint32_t> splitter;
+    size_t splitter_row = 0;
+    for (const uint32_t i : active_) {
+      const size_t last = cursors_[i].position() + std::min(cursors_[i].rows_left(), most_of_an_input_) - 1;
+      if (splitter && !after(*splitter, splitter_row, i, last)) continue;
+      splitter = i;
+      splitter_row = last;
+    }
+    spans_.clear();
+    for (const uint32_t i : active_) {
+      const stream_cursor& in = cursors_[i];
+      const size_t count = num_up_to(i, std::min(in.rows_left(), most_of_an_input_), *splitter, splitter_row);
+      if (count == 0) continue;
+      spans_.push_back({{in.row(), in.heap()}, nullptr, count, static_cast<uint32_t>(in.rows().row_bytes), i});
+    }
+    slices_.merge(spans_, false, slice_);
+    places_.insert(places_.end(), slice_.begin(), slice_.end());
+    for (const kernels::row_span& s : spans_) {
+      stream_cursor& in = cursors_[s.sequence];
+      if (s.num_rows == in.rows_left()) spent_.push_back(in.rows().owner);
+      in.advance(s.num_rows);
+    }
+  }
+
+  void give(exec::output& out) {
+    std::vector<record::batch> rows;
+    gather_(places_, rows);
+    out.emit(rows);
+    places_.clear();
+    spent_.clear();
+  }
+
+  const record::key_fronts words_;
+  const record::row_comparator compare_;
+  const kernels::row_slices slices_;
+  const kernels::row_gather gather_;
+  const size_t wanted_rows_;
+  const size_t most_of_an_input_;  // in a slice
   std::vector<stream_cursor> cursors_;
-  kernels::loser_tree<uint64_t, in_front> heads_;
-  bool started_ = false;           // all inputs have shown their first rows
-  std::vector<uint32_t> waiting_;  // inputs whose batch is used up: at first all, then the one that has won
+  std::vector<record::row_place> places_;           // in order, to be given
+  std::vector<std::shared_ptr<const void>> spent_;  // of batches that have no other rows than these
+  // Reused for each slice.
+  std::vector<uint32_t> active_;  // inputs that have rows
+  std::vector<kernels::row_span> spans_;
+  std::vector<record::row_place> slice_;
 };
 
 exec::assembly build(exec::build_context& c, const settings& s) {

@@ -5,20 +5,22 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "cluster/driver.h"
 #include "cluster/run_directory.h"
 #include "engine/base/counted.h"
+#include "engine/base/machine.h"
 #include "engine/exec/job_report.h"
 #include "runner/cluster_metrics.h"
 #include "runner/document.h"
 #include "runner/exit_codes.h"
 #include "runner/interrupts.h"
+#include "runner/job_page.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run_words.h"
-#include "runner/version.h"
 #include "runner/words.h"
 
 namespace flowrun::runner {
@@ -119,12 +121,51 @@ exec::job_progress progress_of(const cluster::driver_progress& now) {
   return out;
 }
 
-void write_report(const run_arguments& arguments, exec::RunReport report, terminal& screen,
-                  std::unique_ptr<pending_document>& to) {
-  if (arguments.report.empty()) return;
-  screen.mask().mask(report);
-  to->write(exec::report_json(report));
-}
+int64_t us_since_1970() { return static_cast<int64_t>(unix_seconds() * 1e6); }
+
+// What the driver's report doesn't say of the run. How many tasks an engine runs at once isn't known here: so what all
+// of them have together is told only of those on this machine.
+class run_description {
+ public:
+  run_description(const loaded_job& loaded, const std::string& cluster) : loaded_(loaded), cluster_(cluster) {}
+
+  exec::RunReport described(exec::RunReport report, const char* status) const {
+    report.set_status(status);
+    report.set_host(host_name());
+    report.set_start(exec::report_time(start_us_));
+    report.set_wall_seconds(seconds_since(start_));
+    report.set_io_backend(cluster_);
+    if (cluster::place_of(cluster_).engine == cluster::engine_kind::local) {
+      report.set_threads(loaded_.machine.threads);
+      report.set_memory_budget_bytes(loaded_.machine.memory_bytes);
+    }
+    for (const specs::Param& p : loaded_.graph->job->params()) {
+      exec::RunReport::Parameter& parameter = *report.add_parameters();
+      parameter.set_name(p.name());
+      parameter.set_value(p.value());
+    }
+    return report;
+  }
+  exec::RunReport ended(exec::RunReport report, const char* status) const {
+    report = described(std::move(report), status);
+    report.set_end(exec::report_time(us_since_1970()));
+    return report;
+  }
+  exec::RunReport running(exec::RunReport report, const exec::job_progress& now,
+                          const progress_display& progress) const {
+    report = described(std::move(report), "running");
+    exec::RunReport::Live& live = *report.mutable_live();
+    progress.describe(now, live);
+    live.set_elapsed_seconds(report.wall_seconds());
+    return report;
+  }
+
+ private:
+  const loaded_job& loaded_;
+  const std::string cluster_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const int64_t start_us_ = us_since_1970();
+};
 
 }  // namespace
 
@@ -135,17 +176,18 @@ void check_cluster_options(const run_arguments& arguments) {
       throw error(error_kind::usage, fmt::format("{} and --cluster exclude each other", option),
                   fmt::format("leave out {}", option));
   };
-  refuse(!arguments.page_listen.empty(), "--ui");
   refuse(arguments.backend == io::backend_kind::memory, "--backend memory");
 }
 
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
-  const auto start = std::chrono::steady_clock::now();
+  const run_description description(loaded, arguments.cluster);
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
   if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
-  // It is removed when signals have their usual effect again: thousands of files take longer than a stop may.
+  // Page and directory go when signals have their usual effect again: browsers are waited for, and to remove thousands
+  // of files takes longer than a stop may.
+  const std::unique_ptr<page_server> page = open_page(arguments, screen);
   std::unique_ptr<cluster::run_directory> directory;
   const interrupts signals(cluster::seconds_to_stop(where));
   directory = open_directory(loaded, arguments, screen);
@@ -167,10 +209,15 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   exec::job_progress last;
   std::string told;
   std::optional<size_t> stage;
+  std::function<exec::RunReport()> report_now;
+  const auto show_page = [&] {
+    page->state().publish(report_document(description.running(report_now(), last, progress), screen), false);
+  };
   const auto show = [&](const cluster::driver_progress& now) {
     last = progress_of(now);
     progress.update(last);
     values.note(now, unix_seconds());
+    if (page && page->state().wanted()) show_page();
     const std::string line =
         fmt::format("stage {} of {}{}: {} of {} done", now.stage + 1, now.num_stages,
                     now.inside.empty() ? "" : ", " + now.inside, now.num_done, counted(now.num_tasks, "task"));
@@ -183,36 +230,38 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   };
   const cluster::driver_listener listener{show, [&screen](const std::string& warning) { screen.warn(warning); },
                                           [&values](const exec::RunReport& so_far) { values.count(so_far); }};
-  exec::RunReport report;
+  cluster::driver driver(settings, *tasks, listener, signals.requested());
+  report_now = [&driver] { return driver.report(); };
+  if (page) show_page();  // an engine takes seconds to start
   try {
-    report = cluster::drive(settings, *tasks, listener, signals.requested());
+    driver.run();
   } catch (const std::exception& problem) {
-    progress.finish(last, signals.signal() != 0 ? "cancelled" : "failed");
+    const char* const status = signals.signal() != 0 ? "cancelled" : "failed";
+    progress.finish(last, status);
     if (arguments.resume) {
       directory->keep();
       screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
     }
-    report = exec::RunReport();
-    report.set_format(exec::report_format);
-    report.set_version(std::string(version));
-    report.set_status(signals.signal() != 0 ? "cancelled" : "failed");
+    exec::RunReport report = description.ended(driver.report(), status);
     report.set_error(problem.what());
-    report.set_wall_seconds(seconds_since(start));
-    write_report(arguments, report, screen, document);
+    const std::string text = report_document(std::move(report), screen);
+    if (page) page->state().publish(text, true);
+    try {
+      if (document) document->write(text);
+    } catch (const error& second) {  // what ended the job is told all the same
+      screen.show(second);
+    }
     measured.end(signals.signal() != 0 ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (signals.signal() == 0) throw;
-    screen.show(error(error_kind::cancelled, "stopped by a signal", "no output was written"));
+    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", signals.name()), "no output was written"));
     return 128 + signals.signal();
   }
   progress.finish(last, "succeeded");
-  report.set_version(std::string(version));
-  report.set_status("succeeded");
-  report.set_wall_seconds(seconds_since(start));
-  report.set_threads(loaded.machine.threads);
-  report.set_memory_budget_bytes(loaded.machine.memory_bytes);
-  report.set_io_backend(arguments.cluster);
+  const exec::RunReport report = description.ended(driver.report(), "succeeded");
   screen.say(exec::report_text(report));
-  write_report(arguments, std::move(report), screen, document);
+  const std::string text = report_document(report, screen);
+  if (page) page->state().publish(text, true);
+  if (document) document->write(text);
   measured.end(0, totals);
   return 0;
 }

@@ -136,9 +136,10 @@ Examples:
   flowrun tap http://127.0.0.1:9465/ levels.reached --rows 100 --format json
   flowrun tap 9465 split.low                the output low of the node split
 
-Exit codes: 0 done, also with fewer rows where the phase has ended; 64 no such address or node, or a node that is fused
-with another; 65 something else than a job answers there, or text that JSON can't have; 66 nothing listens there, or the
-node's phase is over; 74 the job doesn't answer any more; 75 others ask for rows of this node.)text";
+Exit codes: 0 done, also with fewer rows where the phase has ended; 64 no such address or node, a node that is fused
+with another, or a job on a cluster; 65 something else than a job answers there, or text that JSON can't have; 66
+nothing listens there, or the node's phase is over; 74 the job doesn't answer any more; 75 others ask for rows of this
+node.)text";
 
 inline constexpr const char* ops_examples =
     R"text(Examples:

@@ -88,4 +88,9 @@ const std::atomic<bool>& interrupts::requested() const { return stop_requested; 
 
 int interrupts::signal() const { return first_signal; }
 
+const char* interrupts::name() const {
+  const int number = signal();
+  return number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+}
+
 }  // namespace flowrun::runner

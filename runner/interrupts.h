@@ -18,6 +18,7 @@ class interrupts {
   const std::atomic<bool>& requested() const;
   // The signal that came; 0 for none.
   int signal() const;
+  const char* name() const;  // of it, for users: "Ctrl-C"
 };
 
 }  // namespace flowrun::runner

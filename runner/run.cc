@@ -1,6 +1,5 @@
 // flowrun run: a job from its file to its report.
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 #include <vector>
@@ -10,7 +9,6 @@
 #include "engine/base/units.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
-#include "engine/metrics/exporter.h"
 #include "runner/cluster_run.h"
 #include "runner/commands.h"
 #include "runner/document.h"
@@ -18,21 +16,17 @@
 #include "runner/interrupts.h"
 #include "runner/job_loading.h"
 #include "runner/job_metrics.h"
-#include "runner/page_address.h"
-#include "runner/page_server.h"
+#include "runner/job_page.h"
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
 #include "runner/scratch_room.h"
-#include "runner/version.h"
 #include "specs/job_name.h"
 #include "specs/resource_reader.h"
 
 namespace flowrun::runner {
 
 namespace {
-
-const char* name_of(int signal) { return signal == SIGINT ? "Ctrl-C" : signal == SIGTERM ? "SIGTERM" : "SIGHUP"; }
 
 // Scratch in RAM takes the memory that spilling is to save.
 void warn_of_ram_disks(const loaded_job& job, terminal& screen) {
@@ -84,36 +78,6 @@ void open_scratch(exec::job& job, const loaded_job& loaded, bool forced, termina
     screen.warn(fmt::format("{}: the job ends when its data doesn't fit in memory; -T DIR names another directory",
                             problem.what()));
   }
-}
-
-std::string report_document(exec::RunReport report, const terminal& screen) {
-  report.set_version(std::string(version));
-  // Short values from the environment are masked only in quotes. Of a parameter that is nothing else all is masked.
-  for (auto& p : *report.mutable_parameters()) p.set_value(screen.mask().masked_whole(p.value()));
-  screen.mask().mask(report);
-  return exec::report_json(report);
-}
-
-// The page of --ui. A job whose page can't be served goes on without.
-std::unique_ptr<page_server> open_page(const run_arguments& arguments, terminal& screen) {
-  if (arguments.page_listen.empty()) return nullptr;
-  metrics::listen_range range = page_addresses(arguments.page_listen);
-  range.else_any = arguments.page_anywhere;
-  std::unique_ptr<page_server> out;
-  try {
-    metrics::serve_at_first_free(range, "the page", [&out](const std::string& address) {
-      try {
-        out = std::make_unique<page_server>(address);
-      } catch (const error&) {  // another process was faster
-      }
-      return out != nullptr;
-    });
-  } catch (const error& problem) {
-    screen.warn(fmt::format("{}; the job goes on without ({})", problem.what(), problem.hint()));
-    return nullptr;
-  }
-  screen.say("flowrun: the job can be watched at " + out->url() + "\n");
-  return out;
 }
 
 std::string state_document(const exec::job& job, const exec::job_progress& now, const progress_display& progress,
@@ -236,8 +200,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     const bool by_signal = stopped && signals.signal() != 0;
     measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (!by_signal) throw;
-    screen.show(
-        error(error_kind::cancelled, fmt::format("stopped by {}", name_of(signals.signal())), "no output was written"));
+    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", signals.name()), "no output was written"));
     return 128 + signals.signal();
   }
   progress.finish(job.progress(), "succeeded");

@@ -78,6 +78,9 @@ class tapper {
     while (num_rows_ < asked_.rows) {
       const RunReport state = state_in(at_, told(ask(at_, state_path_)));
       began_ = true;
+      if (state.stages_size() > 0)
+        throw error(error_kind::usage, "rows of a job on a cluster can't be tapped: they are in its tasks",
+                    "write them to a file in the job, or run it without --cluster on a part of the input");
       if (node_.id.empty()) node_ = find_node(state, asked_.node);
       const RunReport::Node& node = *node_of(state, node_.id);
       if (!node.fused_with().empty())

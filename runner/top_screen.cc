@@ -181,6 +181,19 @@ lines flowing(const lines& parts, const screen_style& style) {
 
 // --- what is shown ---
 
+// Stages of tasks are the phases of a job on a cluster.
+bool is_on_cluster(const RunReport& state) { return state.stages_size() > 0; }
+
+std::string memory_text(const RunReport& now) {
+  std::string out = "memory ";
+  if (!now.has_live())
+    out += fmt::format("at most {}{}", format_bytes(now.peak_memory_bytes()), is_on_cluster(now) ? " a task" : "");
+  else
+    out += now.live().has_resident_bytes() ? format_bytes(now.live().resident_bytes()) : "not known";
+  if (now.has_memory_budget_bytes()) out += fmt::format(", budget {}", format_bytes(now.memory_budget_bytes()));
+  return out;
+}
+
 lines head_of(const recent_states& states, const screen_style& style) {
   const RunReport& now = states.now();
   const auto text = [&](const std::string& t) { return shown_text(t, style.unicode); };
@@ -190,7 +203,8 @@ lines head_of(const recent_states& states, const screen_style& style) {
     const RunReport::Live& live = now.live();
     if (live.has_ratio())
       parts.push_back(fmt::format("{}{:.0f} %", live.ratio_known() ? "" : "~", std::floor(100 * live.ratio())));
-    std::string phase = fmt::format("phase {} of {}", live.phase(), now.phases_size());
+    std::string phase =
+        fmt::format("{} {} of {}", is_on_cluster(now) ? "stage" : "phase", live.phase(), now.phases_size());
     if (!live.activity().empty()) phase += ": " + text(live.activity());
     parts.push_back(phase);
     if (live.has_seconds_left()) parts.push_back(format_whole_seconds(live.seconds_left()) + " left");
@@ -208,11 +222,9 @@ lines head_of(const recent_states& states, const screen_style& style) {
         "{} {}, {}", name, format_bytes(total(now)),
         bytes_per_second(speed(states, [&](const RunReport& r) { return static_cast<double>(total(r)); })));
   };
-  const uint64_t resident = now.has_live() ? now.live().resident_bytes() : now.peak_memory_bytes();
-  const lines more = flowing({metrics::format_rate(speed(states, rows)) + " rows/s read",
-                              fmt::format("processor {:.1f} of {}", cores, now.threads()),
-                              fmt::format("memory {}{}, budget {}", now.has_live() ? "" : "at most ",
-                                          format_bytes(resident), format_bytes(now.memory_budget_bytes())),
+  std::string processor = fmt::format("processor {:.1f}", cores);
+  if (now.has_threads()) processor += fmt::format(" of {}", now.threads());
+  const lines more = flowing({metrics::format_rate(speed(states, rows)) + " rows/s read", processor, memory_text(now),
                               files("files read", [](const RunReport& r) { return r.actual().input_bytes(); }),
                               files("written", [](const RunReport& r) { return r.actual().output_bytes(); })},
                              style);
@@ -254,8 +266,7 @@ lines nodes_of(const recent_states& states, const screen_style& style, size_t mo
     const shares& part = parts[static_cast<size_t>(index)];
     const RunReport::Phase::State state = phase_state_of(now, n);
     std::string op = n.op();
-    if (n.op() == "loop")
-      op += ", " + counted(n.iterations(), "iteration");
+    if (n.op() == "loop") op += ", " + counted(n.iterations(), "iteration");
     lines row = {shown_text(n.id(), style.unicode), ""};
     if (!n.fused_with().empty()) {
       op += " in " + n.fused_with();
@@ -311,6 +322,34 @@ lines disks_of(const recent_states& states, const screen_style& style) {
   return out.drawn(style);
 }
 
+// How the tasks of stages go, the newest ones where there is little room.
+lines stages_of(const RunReport& now, const screen_style& style, size_t most) {
+  if (!is_on_cluster(now)) return {};
+  table out({{"nodes", false, 0},
+             {"stage", true, 9},
+             {"tasks", true, 2},
+             {"done", true, 1},
+             {"at work", true, 3},
+             {"waiting", true, 5},
+             {"attempts", true, 6},
+             {"median", true, 7},
+             {"slowest", true, 4}});
+  const int begin = std::max(0, now.stages_size() - static_cast<int>(most));
+  for (int i = begin; i < now.stages_size(); ++i) {
+    const RunReport::Stage& s = now.stages(i);
+    const bool runs = s.has_tasks_done();
+    const uint32_t done = runs ? s.tasks_done() : s.tasks();
+    const auto when_it_runs = [&](uint32_t n) { return now.has_live() && runs ? format_count(n) : std::string(); };
+    const auto seconds = [&](double value) { return value > 0 ? format_duration(value) : std::string(); };
+    out.add({shown_text(fmt::format("{}", fmt::join(s.nodes(), ", ")), style.unicode), std::to_string(s.phase()),
+             format_count(s.tasks()), format_count(done), when_it_runs(s.tasks_at_work()),
+             when_it_runs(s.tasks() - done - s.tasks_at_work()), format_count(s.attempts()),
+             seconds(s.median_seconds()), seconds(s.slowest_seconds())},
+            now.has_live() && !runs ? "2" : "");
+  }
+  return out.drawn(style);
+}
+
 // Of the phase that runs, or of the one that had most: who has what of the budget.
 lines memory_of(const RunReport& now, const screen_style& style) {
   const auto given = [&](int phase) {
@@ -323,7 +362,7 @@ lines memory_of(const RunReport& now, const screen_style& style) {
     for (int i = 1; i < now.phases_size(); ++i)
       if (given(i) > given(index)) index = i;
   }
-  if (index >= now.phases_size()) return {};
+  if (index >= now.phases_size() || !now.phases(index).has_memory_bytes()) return {};
   const RunReport::Phase& phase = now.phases(index);
   std::vector<std::pair<uint64_t, std::string>> owners;
   uint64_t of_nodes = 0;
@@ -385,6 +424,8 @@ lines top_screen(const recent_states& states, const std::string& notice, const s
     below.emplace_back();
     below.insert(below.end(), part.begin(), part.end());
   };
+  constexpr size_t most_stages = 6;
+  add_below(stages_of(now, style, style.height > 0 ? most_stages : static_cast<size_t>(now.stages_size())));
   add_below(disks_of(states, style));
   add_below(memory_of(now, style));
   // On a low screen the head has less than half of it, and nodes take what disks and memory leave, but half of what is

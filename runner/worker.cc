@@ -10,8 +10,10 @@
 #include <thread>
 
 #include "cluster/cluster.pb.h"
+#include "cluster/cluster_report.h"
 #include "cluster/exchange_words.h"
 #include "cluster/prepared_task.h"
+#include "engine/base/machine.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
 #include "runner/commands.h"
@@ -59,6 +61,13 @@ cluster::Progress progress_of(exec::job& job) {
   return out;
 }
 
+// For those who watch the job.
+exec::RunReport counted_so_far(const exec::job& job) {
+  exec::RunReport out = job.report(nullptr);
+  out.mutable_live()->set_resident_bytes(resident_bytes());
+  return cluster::counts_of(out);
+}
+
 void carry_out(cluster::prepared_task& task, const run_arguments& arguments, const std::string& host) {
   planned_job planned = plan_job(shared(task.job()), arguments.resources, {}, false, task.scalars());
   refuse(planned.faults);
@@ -73,7 +82,9 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments, con
         const double now = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         if (told > 0 && now - told < 1) return;
         told = now;
-        task.tell_alive(progress_of(job));
+        cluster::Progress so_far = progress_of(job);
+        *so_far.mutable_counted() = counted_so_far(job);
+        task.tell_alive(so_far);
       },
       signals.requested());
   exec::RunReport report = job.report(nullptr);

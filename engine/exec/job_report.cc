@@ -25,11 +25,6 @@ namespace {
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
-std::string time_text(int64_t us) {
-  char text[calendar::max_timestamp_chars];
-  return {text, calendar::write_timestamp(us, text)};
-}
-
 // Nodes of bodies follow the node they are inside of: "levels.reached".
 void add_nodes(RunReport& report, const report_input& in, const graph_record& record,
                std::set<const plan::graph*>& seen);
@@ -162,13 +157,18 @@ surroundings around(const report_input& in) {
 
 }  // namespace
 
+std::string report_time(int64_t us) {
+  char text[calendar::max_timestamp_chars];
+  return {text, calendar::write_timestamp(us, text)};
+}
+
 RunReport make_report(const report_input& in) {
   RunReport report;
   report.set_job(specs::job_name(*in.graph->job));
   report.set_format(report_format);
   report.set_host(host_name());
-  if (in.start_us != 0) report.set_start(time_text(in.start_us));
-  if (in.end_us != 0) report.set_end(time_text(in.end_us));
+  if (in.start_us != 0) report.set_start(report_time(in.start_us));
+  if (in.end_us != 0) report.set_end(report_time(in.end_us));
   report.set_status(in.succeeded ? "succeeded" : in.end_us == 0 && in.problem == nullptr ? "running" : "failed");
   if (in.problem != nullptr) {
     report.set_error(in.problem->what());
@@ -288,10 +288,12 @@ std::string stages_text(const RunReport& report) {
 std::string report_text(const RunReport& report) {
   std::string out;
   for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), r.value());
-  out += fmt::format("{}: {} in {}, {} of CPU, {} of memory at most (budget {}), {} threads, {}\n", report.job(),
-                     report.status(), format_duration(report.wall_seconds()), format_duration(report.cpu_seconds()),
-                     format_bytes(report.peak_memory_bytes()), format_bytes(report.memory_budget_bytes()),
-                     report.threads(), report.io_backend());
+  const std::string budget =
+      report.has_memory_budget_bytes() ? fmt::format(" (budget {})", format_bytes(report.memory_budget_bytes())) : "";
+  const std::string threads = report.has_threads() ? fmt::format("{} threads, ", report.threads()) : "";
+  out += fmt::format("{}: {} in {}, {} of CPU, {} of memory at most{}, {}{}\n", report.job(), report.status(),
+                     format_duration(report.wall_seconds()), format_duration(report.cpu_seconds()),
+                     format_bytes(report.peak_memory_bytes()), budget, threads, report.io_backend());
   size_t widest = 4;
   for (const auto& n : report.nodes()) widest = std::max(widest, n.id().size());
   out += fmt::format("\n  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", "node", widest, "op", "rows", "bytes",

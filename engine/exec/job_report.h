@@ -41,7 +41,7 @@ struct report_input {
   int64_t end_us = 0;     // 0: it runs
   std::vector<phase_time> phases;
   std::string io_backend;
-  unsigned usable_cores = 1;   // of the machine, for what would make the run faster
+  unsigned usable_cores = 1;  // of the machine, for what would make the run faster
   uint64_t usable_memory = 0;
   bool succeeded = false;
   const std::exception* problem = nullptr;
@@ -50,6 +50,9 @@ struct report_input {
 };
 
 RunReport make_report(const report_input& in);
+
+// As reports tell a time: `us` since 1970.
+std::string report_time(int64_t us);
 
 // For people, with the job's results first: about 20 lines.
 std::string report_text(const RunReport& report);

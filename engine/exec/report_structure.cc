@@ -11,6 +11,51 @@ namespace {
 
 double seconds(uint64_t ns) { return static_cast<double>(ns) * 1e-9; }
 
+// The edges of one graph by the names of their ends.
+class named_edges {
+ public:
+  named_edges(const plan::graph& g, RunReport& report) : g_(g), report_(report) {}
+
+  void add(size_t to, size_t input, const edge_description& describe) {
+    const plan::node& n = g_.nodes[to];
+    const bool leaves = n.declaration == &plan::body_result();
+    const plan::input_port from = origin(n.inputs[input]);
+    RunReport::Edge& out = begin(from);
+    out.set_to(leaves ? g_.path : id_of(static_cast<int>(to)));
+    out.set_to_port(leaves ? n.id : n.inputs[input].name);
+    describe(from, to, input, out);
+  }
+
+  void add_values(size_t to, const plan::scalar_row& row) {
+    RunReport::Edge& out = begin(origin(at(row.taken_by).inputs.front()));
+    out.set_to(id_of(static_cast<int>(to)));
+    out.set_to_port(row.name);
+    out.set_kind("values");
+  }
+
+ private:
+  const plan::node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
+  std::string id_of(int n) const { return plan::full_name(g_, at(n)); }
+
+  // Where the rows of an input come from, through nodes that only wait.
+  plan::input_port origin(plan::input_port in) const {
+    while (at(in.from_node).declaration == &plan::waiting_rows()) in = at(in.from_node).inputs.front();
+    return in;
+  }
+
+  RunReport::Edge& begin(const plan::input_port& from) {
+    const plan::node& n = at(from.from_node);
+    const bool enters = plan::is_body_stream(n);
+    RunReport::Edge& out = *report_.add_edges();
+    out.set_from(enters ? g_.path : id_of(from.from_node));
+    out.set_from_port(enters ? n.id : n.outputs[static_cast<size_t>(from.from_port)].name);
+    return out;
+  }
+
+  const plan::graph& g_;
+  RunReport& report_;
+};
+
 // One graph of the job, with the plan that is known of it.
 class graph_structure {
  public:
@@ -27,13 +72,17 @@ class graph_structure {
   }
 
   void add_edges() {
-    for (size_t i = 0; i < g_.nodes.size(); ++i) {
-      const plan::node& n = g_.nodes[i];
-      const bool leaves = n.declaration == &plan::body_result();
-      if (plan::is_internal(n) && !leaves) continue;
-      for (size_t k = 0; k < n.inputs.size(); ++k) add_edge(i, k, leaves);
-      for (const plan::scalar_row& row : n.scalars) add_values(i, row);
-    }
+    exec::add_edges(
+        g_,
+        [this](const plan::input_port& from, size_t to, size_t input, RunReport::Edge& edge) {
+          const plan::queue* q = plan_.queue_into(static_cast<int>(to), static_cast<int>(input));
+          edge.set_kind(g_.nodes[to].inputs[input].stored       ? "stored"
+                        : q == nullptr                          ? "stream"
+                        : q->kind == plan::queue_kind::spilling ? "spilling"
+                                                                : "queue");
+          count(from, to, edge);
+        },
+        report_);
   }
 
   void add_memory() {
@@ -61,35 +110,6 @@ class graph_structure {
   const plan::node& at(int n) const { return g_.nodes[static_cast<size_t>(n)]; }
   std::string id_of(int n) const { return plan::full_name(g_, at(n)); }
 
-  // Where the rows of an input come from, through nodes that only wait.
-  plan::input_port origin(plan::input_port in) const {
-    while (at(in.from_node).declaration == &plan::waiting_rows()) in = at(in.from_node).inputs.front();
-    return in;
-  }
-
-  void set_from(const plan::input_port& from, RunReport::Edge& out) const {
-    const plan::node& n = at(from.from_node);
-    const bool enters = plan::is_body_stream(n);
-    out.set_from(enters ? g_.path : id_of(from.from_node));
-    out.set_from_port(enters ? n.id : n.outputs[static_cast<size_t>(from.from_port)].name);
-  }
-
-  void add_edge(size_t to, size_t k, bool leaves) {
-    const plan::node& n = g_.nodes[to];
-    const plan::input_port& in = n.inputs[k];
-    const plan::input_port from = origin(in);
-    RunReport::Edge& out = *report_.add_edges();
-    set_from(from, out);
-    out.set_to(leaves ? g_.path : id_of(static_cast<int>(to)));
-    out.set_to_port(leaves ? n.id : in.name);
-    const plan::queue* q = plan_.queue_into(static_cast<int>(to), static_cast<int>(k));
-    out.set_kind(in.stored                               ? "stored"
-                 : q == nullptr                          ? "stream"
-                 : q->kind == plan::queue_kind::spilling ? "spilling"
-                                                         : "queue");
-    count(from, to, out);
-  }
-
   // What a node with one output has given is what each of its readers takes; else what a node with one input has taken.
   // A node whose program a neighbour carries out has counted nothing: it takes what the one before it gave, which is
   // told by that one, or nothing is told.
@@ -108,14 +128,6 @@ class graph_structure {
     }
     out.set_rows(before.rows_out);
     out.set_bytes(before.bytes_out);
-  }
-
-  void add_values(size_t to, const plan::scalar_row& row) {
-    RunReport::Edge& out = *report_.add_edges();
-    set_from(origin(at(row.taken_by).inputs.front()), out);
-    out.set_to(id_of(static_cast<int>(to)));
-    out.set_to_port(row.name);
-    out.set_kind("values");
   }
 
   const graph_record& record_;
@@ -165,6 +177,16 @@ void add_graph(const report_input& in, const graph_record& record, const plan::p
 }
 
 }  // namespace
+
+void add_edges(const plan::graph& g, const edge_description& describe, RunReport& report) {
+  named_edges edges(g, report);
+  for (size_t i = 0; i < g.nodes.size(); ++i) {
+    const plan::node& n = g.nodes[i];
+    if (plan::is_internal(n) && n.declaration != &plan::body_result()) continue;
+    for (size_t k = 0; k < n.inputs.size(); ++k) edges.add(i, k, describe);
+    for (const plan::scalar_row& row : n.scalars) edges.add_values(i, row);
+  }
+}
 
 void add_structure(const report_input& in, RunReport& report) {
   std::set<const plan::graph*> seen;

@@ -154,7 +154,9 @@ class ReportedPipeline(TypedDict):
     inside: str
 
 
-class ReportedPhase(TypedDict):
+class ReportedPhase(TypedDict, total=False):
+    """On a cluster a stage, without the parts of the memory."""
+
     state: str
     start_seconds: float
     seconds: float
@@ -162,6 +164,23 @@ class ReportedPhase(TypedDict):
     memory_bytes: int
     batches_bytes: int
     held_bytes: int
+
+
+class ReportedStage(TypedDict, total=False):
+    """Tasks of a job on a cluster that ran side by side."""
+
+    nodes: List[str]
+    tasks: int
+    seconds: float
+    median_seconds: float
+    slowest_seconds: float
+    slowest_task: int
+    slowest_because: str
+    attempts: int
+    phase: int
+    inside: str
+    tasks_done: int  # of a stage that has not ended
+    tasks_at_work: int
 
 
 class MemoryShare(TypedDict):
@@ -216,6 +235,7 @@ class Report(TypedDict):
     pipelines: List[ReportedPipeline]
     edges: List[Edge]
     memory: List[MemoryShare]
+    stages: List[ReportedStage]
 
 
 class Estimate(TypedDict, total=False):

@@ -22,7 +22,9 @@ function cutTo(text, width, perLetter = 7.4) {
 }
 
 class JobGraph {
-  constructor(report, onChoose) {
+  // `phaseWord`: what its phases are called.
+  constructor(report, phaseWord, onChoose) {
+    this.phaseWord = phaseWord;
     this.nodes = new Map(report.nodes.map((node) => [node.id, node]));
     this.onChoose = onChoose;
     this.places = new Map();  // of nodes, by id: absolute corners
@@ -128,7 +130,7 @@ class JobGraph {
       const left = x + box.x, top = y + box.y;
       if (box.boxed) {
         this.layersOf.below.append(svg("rect", { class: "group", x: left, y: top, width: box.w, height: box.h, rx: 8 }));
-        this.layersOf.labels.append(svg("text", { class: "label ingroup", x: left + PAD.x, y: top + 16 }, [`fused, phase ${box.phase}`]));
+        this.layersOf.labels.append(svg("text", { class: "label ingroup", x: left + PAD.x, y: top + 16 }, [box.phase ? `fused, ${this.phaseWord} ${box.phase}` : "fused"]));
       }
       for (const size of box.sizes) {
         const spot = { x: left + box.pad.x + size.x, y: top + box.pad.top + size.y, w: size.w, h: size.h, boxed: box.boxed };

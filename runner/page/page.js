@@ -103,6 +103,10 @@ let report, graph, chosen = null, shape = "";
 
 const nodeOf = (state, id) => state.nodes.find((node) => node.id === id);
 
+// A job on a cluster has stages of tasks where another one has phases.
+const isOnCluster = () => (report.stages ?? []).length > 0;
+const phaseWord = () => (isOnCluster() ? "stage" : "phase");
+
 // Parts of the time by what a node did: busy, and blocked by reason. Several threads may be in one node.
 function shares(id) {
   const { before, now, seconds } = speeds.span();
@@ -139,7 +143,8 @@ function showHeader() {
   const about = [];
   if (report.host) about.push(`on ${report.host}`);
   if (report.start) about.push(`from ${moment(report.start)}${report.end ? ` to ${moment(report.end)}` : ""}`);
-  about.push(`${report.threads} thread${report.threads === 1 ? "" : "s"}, ${report.io_backend}`);
+  const threads = report.threads === undefined ? "" : `${report.threads} thread${report.threads === 1 ? "" : "s"}, `;
+  about.push(`${threads}${report.io_backend}`);
   if (report.version) about.push(`Flowrun ${report.version}`);
   byId("about").textContent = about.join(" · ");
   const bad = report.error ?? "";
@@ -166,7 +171,7 @@ function showProgress() {
   const fill = track.firstElementChild;
   fill.style.width = `${100 * share}%`;
   fill.classList.toggle("guess", !live.ratio_known);
-  const parts = [`phase ${live.phase} of ${report.phases.length}`];
+  const parts = [`${phaseWord()} ${live.phase} of ${report.phases.length}`];
   if (known) parts.unshift(`${live.ratio_known ? "" : "about "}${Math.floor(100 * share)} %`);
   if (live.activity) parts.push(live.activity);
   if (!known && num(live.bytes_read) > 0) parts.push(`${bytes(live.bytes_read)} read, ${bytes(live.bytes_read_per_second ?? 0)}/s`);
@@ -180,11 +185,14 @@ function showTiles() {
   const actual = report.actual ?? {};
   const rows = speeds.speed((r) => r.nodes.filter((n) => n.role === "source").reduce((sum, n) => sum + num(n.rows), 0));
   const cores = speeds.speed((r) => r.cpu_seconds);
+  const resident = live ? live.resident_bytes : report.peak_memory_bytes;
+  const budget = report.memory_budget_bytes === undefined ? [] : [`budget ${bytes(report.memory_budget_bytes)}`];
+  const most = isOnCluster() ? (live ? ["of tasks at work"] : ["a task at most"]) : live ? [] : ["at most"];
   const tiles = [
     [live ? "elapsed" : "time", duration(elapsed)],
     ["rows read a second", short(rows), live ? "" : "on average"],
-    ["processor", `${cores.toFixed(1)} of ${report.threads}`, `${duration(report.cpu_seconds)} in all`],
-    ["memory", bytes(live ? live.resident_bytes : report.peak_memory_bytes), `${live ? "" : "at most, "}budget ${bytes(report.memory_budget_bytes)}`],
+    ["processor", cores.toFixed(1) + (report.threads === undefined ? "" : ` of ${report.threads}`), `${duration(report.cpu_seconds)} in all`],
+    ["memory", resident === undefined ? "–" : bytes(resident), [...most, ...budget].join(", ")],
     ["files read", bytes(actual.input_bytes), `${bytes(speeds.speed((r) => num(r.actual?.input_bytes)))}/s`],
     ["files written", bytes(actual.output_bytes), `${bytes(speeds.speed((r) => num(r.actual?.output_bytes)))}/s`],
     ["scratch written", bytes(actual.scratch_written_bytes), `${bytes(actual.scratch_read_bytes)} read`],
@@ -199,10 +207,10 @@ function showTiles() {
 }
 
 function showGraph() {
-  const now = JSON.stringify([report.nodes.map((n) => [n.id, n.op, n.role]), report.edges.map((e) => [e.from, e.to, e.kind]), report.pipelines]);
+  const now = JSON.stringify([report.nodes.map((n) => [n.id, n.op, n.role]), report.edges.map((e) => [e.from, e.to, e.kind]), report.pipelines, phaseWord()]);
   if (now !== shape) {
     shape = now;
-    graph = new JobGraph(report, choose);
+    graph = new JobGraph(report, phaseWord(), choose);
     byId("graph").replaceChildren(graph.element);
     if (chosen) graph.choose(chosen);
   }
@@ -218,8 +226,9 @@ function showGraph() {
   report.edges.forEach((edge, index) => {
     if (edge.rows === undefined) return graph.updateEdge(index, "", `${edge.from} → ${edge.to} (${edge.kind})`, false);
     const rowSpeed = speeds.speed((r) => num(r.edges[index]?.rows)), byteSpeed = speeds.speed((r) => num(r.edges[index]?.bytes));
-    const rates = `${short(rowSpeed)} rows/s · ${bytes(byteSpeed)}/s`;
-    const totals = `${count(edge.rows)} rows, ${bytes(edge.bytes)}`;
+    const hasBytes = edge.bytes !== undefined;
+    const rates = `${short(rowSpeed)} rows/s${hasBytes ? ` · ${bytes(byteSpeed)}/s` : ""}`;
+    const totals = `${count(edge.rows)} rows${hasBytes ? `, ${bytes(edge.bytes)}` : ""}`;
     const moving = Boolean(report.live) && rowSpeed > 0;
     return graph.updateEdge(index, report.live && !moving ? "" : rates, `${edge.from} → ${edge.to} (${edge.kind}): ${totals}`, moving);
   });
@@ -294,6 +303,27 @@ function panel(title, ...content) {
   return make("section", { "aria-label": title }, make("h2", {}, title), ...content);
 }
 
+// Of the stages that are the phase, or run in it: how their tasks go, a line each.
+function tasksOf(phase) {
+  return (report.stages ?? []).filter((stage) => stage.phase === phase).map((stage) => {
+    const parts = [];
+    if (stage.tasks_done === undefined) {
+      parts.push(`${count(stage.tasks)} task${stage.tasks === 1 ? "" : "s"}`);
+    } else {
+      const atWork = stage.tasks_at_work ?? 0, waiting = stage.tasks - stage.tasks_done - atWork;
+      const more = report.live ? [[atWork, "at work"], [waiting, "waiting"]].filter(([n]) => n > 0).map(([n, what]) => `, ${count(n)} ${what}`) : [];
+      parts.push(`${count(stage.tasks_done)} of ${count(stage.tasks)} task${stage.tasks === 1 ? "" : "s"} done${more.join("")}`);
+    }
+    const done = stage.tasks_done ?? stage.tasks;
+    if (stage.attempts > done + (stage.tasks_at_work ?? 0)) parts.push(`${count(stage.attempts)} attempts`);
+    if (done > 0 && stage.tasks > 1) parts.push(`median ${duration(stage.median_seconds)}`);
+    if (stage.slowest_seconds > 0 && stage.tasks > 1)
+      parts.push(`slowest ${duration(stage.slowest_seconds)}${stage.slowest_task ? ` (task ${stage.slowest_task}${stage.slowest_because ? `: ${stage.slowest_because}` : ""})` : ""}`);
+    const names = (stage.nodes ?? []).map((id) => id.slice(stage.inside ? stage.inside.length + 1 : 0)).join(", ");
+    return make("span", { class: "tasks" }, `${stage.inside ? `${names}: ` : ""}${parts.join(" · ")}`);
+  });
+}
+
 function phasesPanel() {
   const marks = { waiting: "·", running: "▸", finished: "✓", finished_before: "✓", stopped: "✕" };
   const most = Math.max(1e-9, ...report.phases.map((phase) => phase.seconds ?? 0));
@@ -301,16 +331,16 @@ function phasesPanel() {
     const state = stateOf(phase);
     const names = (phase.nodes ?? []).join(", ");
     const time = state === "waiting" ? "" : state === "finished_before" ? "before" : duration(phase.seconds);
-    const item = make("li", { class: state, title: `${names}; the bar: its time beside that of the longest phase` }, make("span", { "aria-label": state.replace("_", " ") }, marks[state]),
+    const item = make("li", { class: state, title: `${names}; the bar: its time beside that of the longest ${phaseWord()}` }, make("span", { "aria-label": state.replace("_", " ") }, marks[state]),
       make("span", { class: "names" }, `${index + 1}  ${names}`), make("span", {}, time));
     const track = make("div", { class: "track" });
     const fill = make("div", { class: "fill" });
     fill.style.width = `${(100 * (phase.seconds ?? 0)) / most}%`;
     track.append(fill);
-    item.append(track);
+    item.append(track, ...tasksOf(index + 1));
     return item;
   });
-  return panel("Phases", make("ol", { class: "phases" }, ...items));
+  return panel(isOnCluster() ? "Stages" : "Phases", make("ol", { class: "phases" }, ...items));
 }
 
 // Of the phase that runs, or of the one that had most.
@@ -322,7 +352,7 @@ function memoryPanel() {
     index = report.phases.reduce((best, phase, i) => (given(phase) > given(report.phases[best]) ? i : best), 0);
   }
   const phase = report.phases[index];
-  if (!phase) return null;
+  if (!phase || phase.memory_bytes === undefined) return null;
   const owners = (report.memory ?? []).filter((m) => m.phase === index + 1 && num(m.given_bytes) > 0)
     .map((m) => [m.node + (m.part === "whole" ? "" : ` (${m.part})`), num(m.given_bytes)]).sort((a, b) => b[1] - a[1]);
   const queues = num(phase.memory_bytes) - owners.reduce((sum, [, part]) => sum + part, 0);

@@ -63,6 +63,16 @@ TEST(exchange_file, rows_come_back) {
       }
 }
 
+TEST(exchange_file, frames_lie_at_multiples_of_their_length) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  record::random_rows random;
+  write(home / "x", numbers, random.batches(numbers, pool, 5000), 5000);
+  const exchange_index index = exchange_index::load(home / "x", numbers);
+  ASSERT_GT(index.frames().size(), 10U);
+  for (size_t i = 0; i < index.frames().size(); ++i) EXPECT_EQ(index.frames()[i].offset, i * 4096);
+}
+
 TEST(exchange_file, samples_are_rows_of_their_places) {
   const temporary_directory home;
   record::batch_pool pool;

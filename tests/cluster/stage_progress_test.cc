@@ -49,6 +49,43 @@ TEST(stage_progress, what_is_done_stays_as_the_first_has_told_it) {
   EXPECT_EQ(all.num_done(), 2U);
 }
 
+TEST(stage_progress, what_nodes_have_counted_is_that_of_the_attempt_that_counts) {
+  const auto with_nodes = [](Progress p) {
+    exec::RunReport::Node& n = *p.mutable_counted()->add_nodes();
+    n.set_id("sorted");
+    n.set_rows(p.rows());
+    return p;
+  };
+  const auto counted = [](const stage_progress& all) { return all.tasks()[0].counted.nodes(0).rows(); };
+  stage_progress all(3);
+  all.add(0, with_nodes(told(10, 0.5)));
+  all.add(0, with_nodes(told(2, 0.1)));
+  EXPECT_EQ(counted(all), 10U);
+  all.add(0, with_nodes(told(30, 0.6)));
+  EXPECT_EQ(counted(all), 30U);
+  all.finish(0, with_nodes(told(25, 1)));  // it was not the furthest, but the first that was done
+  EXPECT_EQ(counted(all), 25U);
+  all.add(0, with_nodes(told(70, 0.9)));
+  EXPECT_EQ(counted(all), 25U);
+}
+
+TEST(stage_progress, a_task_is_at_work_from_its_first_attempt_to_its_end) {
+  stage_progress all(3);
+  EXPECT_EQ(all.num_at_work(), 0U);
+  all.note_attempts(1, 1);
+  all.note_attempts(2, 1);
+  all.note_attempts(7, 1);  // there is no such task
+  EXPECT_EQ(all.num_at_work(), 2U);
+  all.note_attempts(1, 2);
+  EXPECT_EQ(all.num_at_work(), 2U);
+  EXPECT_EQ(all.tasks()[1].attempts, 2U);
+  all.finish(1, told(1, 1), "a");
+  all.finish(0, told(1, 1), "b");  // done before its attempt was seen
+  EXPECT_EQ(all.num_at_work(), 1U);
+  EXPECT_EQ(all.tasks()[0].attempts, 1U);
+  EXPECT_EQ(all.tasks()[0].host, "b");
+}
+
 TEST(stage_progress, tasks_that_there_are_not_are_ignored) {
   stage_progress all(1), none;
   all.add(7, told(1, 1));
@@ -70,6 +107,8 @@ TEST(stage_progress, is_read_from_the_files_of_workers) {
   stage_progress all(13);
   read_progress(directory, 1, all);
   EXPECT_EQ(all.rows(), 109U);
+  EXPECT_EQ(all.tasks()[0].attempts, 2U);
+  EXPECT_EQ(all.num_at_work(), 3U);  // the damaged one is, too
   stage_progress of_nothing(1);
   read_progress(shared_directory(home.path() + "/none"), 1, of_nothing);
   EXPECT_EQ(of_nothing.rows(), 0U);

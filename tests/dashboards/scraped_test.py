@@ -48,6 +48,19 @@ nodes:
   write:   {op: file.write_rows, in: meet, with: {path: merged.bin}}
 """
 
+# On a cluster: a stage that ends, and a loop that doesn't while the test lasts, whose iterations are stages.
+STAGES = """flowrun: 1
+name: held
+nodes:
+  made: {op: generate, with: {rows: 200000, columns: {k: "rand(1, i)"}}}
+  runs: {op: sort, in: made, with: {by: [k], limit: 300}}
+  long:
+    op: loop
+    in: {rows: runs}
+    with: {carry: {now: {from: rows}}, body: {turned: {op: sort, in: now, with: {by: [-k]}}}, next: {now: turned}, times: 1000000}
+  end: {op: file.write_csv, in: long.now, with: {path: end.csv}}
+"""
+
 
 def free_port():
     with socket.socket() as probe:
@@ -91,9 +104,9 @@ class scraped_test(unittest.TestCase):
         if ended.wait(60) != 0:
             raise RuntimeError("the first run failed")
         # Prometheus is there before the second one begins, so that it sees all of that.
-        ports = {"9100": free_port(), "9464": free_port()}
+        ports = {"9100": free_port(), "9464": free_port(), "9465": free_port()}
         text = (ROOT / "dashboards/prometheus.yml").read_text()
-        text = re.sub(r'(, "127\.0\.0\.1:946[5-9]")+', "", text).replace("alerts.yml", str(ROOT / "dashboards/alerts.yml"))
+        text = re.sub(r'(, "127\.0\.0\.1:946[6-9]")+', "", text).replace("alerts.yml", str(ROOT / "dashboards/alerts.yml"))
         text = text.replace("scrape_interval: 5s", "scrape_interval: 500ms").replace("scrape_timeout: 4s", "scrape_timeout: 500ms")
         text = text.replace("rule_files:", "  evaluation_interval: 1s\nrule_files:", 1)
         for port, ours in ports.items():
@@ -109,12 +122,16 @@ class scraped_test(unittest.TestCase):
         # The run that is held.
         job = cls.start(FLOWRUN, "job.yaml", *options, "--progress", "none", "--metrics-file", "files/held.prom",
                         "--metrics-listen", str(ports["9464"]), stderr=subprocess.DEVNULL)
+        (cls.dir / "stages.yaml").write_text(STAGES)
+        cls.start(FLOWRUN, "-q", "stages.yaml", "--cluster", "local:2", "--divide-from", "1", "-m", "48MiB", "-T", "scratch",
+                  "--metrics-listen", str(ports["9465"]), stderr=subprocess.DEVNULL)
         cls.stop = threading.Event()
         cls.feeder = threading.Thread(target=cls.feed, daemon=True)
         cls.feeder.start()
         cls.begin = begin
         # Rows of the merge have been seen by several scrapes.
         cls.wait_for(lambda: cls.value('flowrun_node_rows_total{job="flowrun",node="meet"}') > 200_000)
+        cls.wait_for(lambda: cls.value('flowrun_task_attempts_total{job="flowrun"}') > 0)
         time.sleep(3)
         cls.end = time.time()
         if job.poll() is not None:

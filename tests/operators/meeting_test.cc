@@ -89,6 +89,7 @@ TEST(merge, is_a_stable_merge) {
   merge_case(3, 2, 1000, true);
   merge_case(4, 7, 20, false);
   merge_case(5, 9, 3, true);
+  merge_case(6, 20, 40, false);
 }
 
 TEST(merge, moves_long_runs) {
@@ -102,6 +103,36 @@ TEST(merge, moves_long_runs) {
   const std::string nodes = source("a", "{n: u64}", "[n]") + source("b", "{n: u64}", "[n]") +
                             "x: {op: merge, in: [a, b], with: {by: [n]}}\n" + out_of_x;
   EXPECT_EQ(run_all_ways(nodes, {{"a", low}, {"b", high}}), expected);
+}
+
+// Slices by keys that are longer than what rows are first compared by, of which some are empty, and of rows of very
+// different lengths.
+TEST(merge, takes_long_texts) {
+  std::mt19937_64 random(1);
+  std::string nodes, list;
+  std::map<std::string, rows> inputs;
+  rows expected;
+  for (size_t k = 0; k < 5; ++k) {
+    const std::string name = fmt::format("in{}", k);
+    nodes += source(name, "{path: string, n: u16}", "[path, -n]");
+    list += (k > 0 ? ", " : "") + name;
+    std::vector<std::pair<std::string, int>> mine;
+    for (int i = 0; i < 600; ++i)
+      mine.emplace_back(random() % 40 == 0 ? "" : fmt::format("/usr/share/doc/{}", std::string(random() % 300, 'a')),
+                        static_cast<int>(random() % 3));
+    std::sort(mine.begin(), mine.end(), [](const auto& a, const auto& b) {
+      return a.first != b.first ? a.first < b.first : a.second > b.second;
+    });
+    for (const auto& [path, n] : mine) inputs[name].push_back(fmt::format("{},{}", path, n));
+    expected.insert(expected.end(), inputs[name].begin(), inputs[name].end());
+  }
+  std::sort(expected.begin(), expected.end(), [](const std::string& a, const std::string& b) {
+    const size_t i = a.rfind(','), j = b.rfind(',');
+    const int order = a.compare(0, i, b, 0, j);
+    return order != 0 ? order < 0 : a.substr(i) > b.substr(j);
+  });
+  nodes += fmt::format("x: {{op: merge, in: [{}], with: {{by: [path, -n]}}}}\n", list) + out_of_x;
+  EXPECT_EQ(run_all_ways(nodes, inputs), expected);
 }
 
 TEST(merge, needs_sorted_inputs) {

@@ -117,6 +117,12 @@ class cluster_loops_test(cluster_process):
         places = [[(node["id"], node["inside"], node["role"]) for node in json.loads((self.dir / name).read_text())["nodes"]]
                   for name in ("report.json", "alone.json")]
         self.assertEqual(*places)
+        counts = [{node["id"]: [node[name] for name in ("rows_in", "rows", "bytes", "iterations")]
+                   for node in json.loads((self.dir / name).read_text())["nodes"]} for name in ("report.json", "alone.json")]  # fmt: skip
+        self.assertEqual(*counts)
+        edges = [[(edge["from"], edge["from_port"], edge["to"], edge["to_port"], edge.get("rows"))
+                  for edge in json.loads((self.dir / name).read_text())["edges"]] for name in ("report.json", "alone.json")]  # fmt: skip
+        self.assertEqual(*edges)
 
     def test_where_there_is_little_to_read_one_task_runs_the_loop(self):
         self.write("job.yaml", SEARCH)
@@ -128,11 +134,14 @@ class cluster_loops_test(cluster_process):
 
     def test_what_is_inside_of_each_other(self):
         self.write("job.yaml", NESTED)
-        expected = self.expected()
-        done = self.flowrun("job.yaml", "-q", *STAGES)
+        expected = self.expected("--report", "alone.json")
+        done = self.flowrun("job.yaml", "-q", *STAGES, "--report", "report.json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.outputs(), expected)
         self.nothing_left()
+        counts = [{node["id"]: [node[name] for name in ("rows", "bytes", "iterations", "fused_with")]
+                   for node in json.loads((self.dir / name).read_text())["nodes"]} for name in ("report.json", "alone.json")]  # fmt: skip
+        self.assertEqual(*counts)
 
     def test_an_error_says_in_which_iteration(self):
         self.write("job.yaml", SEARCH)
@@ -174,7 +183,7 @@ nodes:
         self.assertLess(sum(kinds.values()) - kinds["stage"] - kinds["done"], 40, kinds)
         driver.send_signal(signal.SIGINT)
         _, said = driver.communicate(timeout=60)
-        self.assertEqual((driver.returncode, said.count("stopped by a signal")), (130, 1), said)
+        self.assertEqual((driver.returncode, said.count("stopped by Ctrl-C")), (130, 1), said)
         self.nothing_left()
 
     def test_a_stopped_driver_leaves_nothing(self):

@@ -79,7 +79,6 @@ class cluster_test(cluster_process):
         for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),
                             (["--cluster", "local:0"], "is no cluster"),
                             (["--cluster", "dask://"], "dask://HOST:8786"),
-                            (["--cluster", "local:3", "--ui"], "--ui and --cluster exclude each other"),
                             (["--cluster", "local:3", "--backend", "memory"], "exclude each other")):
             done = self.flowrun("job.yaml", *words)
             self.assertEqual(done.returncode, 64, done.stderr)

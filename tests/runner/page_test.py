@@ -2,6 +2,7 @@
 """The page as a browser draws it: what it shows is what the report or the job's metrics say."""
 
 import html.parser
+import json
 import os
 import re
 import subprocess
@@ -73,7 +74,9 @@ class page_test(process_test):
         return done.stdout
 
     def drawn(self, address, milliseconds=0):
-        return shown(self.document(address, milliseconds))
+        text = self.document(address, milliseconds)
+        self.write("dumped.html", text.split('<script type="application/json"')[0])
+        return shown(text)
 
     def page_of(self, job, *arguments):
         self.write("job.yaml", job)
@@ -104,6 +107,43 @@ class page_test(process_test):
         report, page = self.page_of(LOOP)
         self.same(report, page)
         self.assertIn("3 iterations", page.drawn["round"]["aria-label"])
+
+    def test_a_job_on_a_cluster(self):
+        report, page = self.page_of(LOOP, "--cluster", "local:2", "--tasks", "3", "--divide-from", "1", "-T", "scratch")
+        self.same(report, page)
+        text = (self.dir / "dumped.html").read_text()
+        told = re.findall('<span class="tasks">(.*?)</span>', text)
+        self.assertEqual(len(told), len(report["stages"]))
+        for stage, line in zip(report["stages"], told):
+            tasks = f"{stage['tasks']} task{'' if stage['tasks'] == 1 else 's'}"
+            names = ", ".join(name.removeprefix("round.") for name in stage["nodes"])
+            self.assertTrue(line.startswith(f"{names}: {tasks}" if stage["inside"] else tasks), line)
+        self.assertIn("<h2>Stages</h2>", text)
+        self.assertEqual(re.findall("Memory in|Predicted and actual|undefined|NaN", text), [])
+
+    def test_tasks_at_work(self):
+        stage = {"nodes": ["a"], "tasks": 9, "tasks_done": 3, "tasks_at_work": 2, "attempts": 7, "phase": 1, "seconds": 5, "median_seconds": 1,
+                 "slowest_seconds": 4, "slowest_task": 5}  # fmt: skip
+        inside = {**stage, "nodes": ["b.c"], "inside": "b", "phase": 2, "attempts": 5, "slowest_task": 0}
+        state = {"job": "far", "status": "running", "format": 1, "verdict": "", "io_backend": "spark://far:7077", "cpu_seconds": 1, "live":
+                 {"elapsed_seconds": 5, "phase": 1, "ratio": 0.1, "activity": "a: 3 of 9 tasks", "resident_bytes": str(1 << 20)},
+                 "nodes": [{"id": i, "op": o, "role": r, "rows": "5", "busy_seconds": 1, "inside": w}
+                           for i, o, r, w in (("a", "generate", "source", ""), ("b", "loop", "control", ""), ("b.c", "map", "stateless", "b"))],
+                 "edges": [{"from": "a", "to": "b", "kind": "exchange", "rows": "5"}], "pipelines": [{"nodes": ["b.c"], "inside": "b"}],
+                 "phases": [{"state": "running", "nodes": ["a"]}, {"state": "waiting", "nodes": ["b"]}],
+                 "stages": [stage, inside]}  # fmt: skip
+        self.page_of(SORT)
+        page = (self.dir / "run.html").read_text()
+        self.write("live.html", re.sub(r'(<script type="application/json" id="report">).*?(</script>)',
+                                       lambda m: m[1] + json.dumps(state) + m[2], page, flags=re.DOTALL))  # fmt: skip
+        shown = self.drawn(f"file://{self.dir}/live.html")
+        text = (self.dir / "dumped.html").read_text()
+        self.assertEqual(re.findall('<span class="tasks">(.*?)</span>', text),
+                         ["3 of 9 tasks done, 2 at work, 4 waiting · 7 attempts · median 1.0 s · slowest 4.0 s (task 5)",
+                          "c: 3 of 9 tasks done, 2 at work, 4 waiting · median 1.0 s · slowest 4.0 s"])  # fmt: skip
+        self.assertRegex(shown.texts["progress-text"], r"^about 10 % · stage 1 of 2 · a: 3 of 9 tasks")
+        self.assertEqual(shown.texts["about"], "spark://far:7077")
+        self.assertEqual(re.findall("undefined|NaN|budget", text), [])
 
     def test_many_nodes(self):
         report, page = self.page_of(many_nodes(30))

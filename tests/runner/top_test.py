@@ -60,6 +60,31 @@ class snapshot_test(watching_test):
         self.assertIn("memory of phase 1, budget 100 MiB:   round 50.0 MiB   rows (intake) 8.00 MiB   batches on the way 5.00 MiB   "
                       "queues 2.00 MiB   kept from earlier phases 1.00 MiB   not given 34.0 MiB\n", done.stdout)  # fmt: skip
 
+    def test_a_job_on_a_cluster(self):
+        stages = [{"nodes": ["rows"], "tasks": 4, "attempts": 5, "phase": 1, "median_seconds": 1.5, "slowest_seconds": 2},
+                  {"nodes": ["round.next"], "inside": "round", "tasks": 40, "tasks_done": 31, "tasks_at_work": 2, "attempts": 33, "phase": 2,
+                   "median_seconds": 0.5, "slowest_seconds": 7}]  # fmt: skip
+        phases = [{"state": "finished", "nodes": ["rows"]}, {"state": "running", "nodes": ["round"]}, {"state": "waiting", "nodes": ["write"]}]
+        state = json.loads(document(stages=stages, phases=phases, memory=None, disks=None, threads=None, memory_budget_bytes=None))
+        state["live"]["phase"] = 2
+        done = self.flowrun("top", self.serve(json.dumps(state)), "--once")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        first, second = done.stdout.splitlines()[:2]
+        self.assertIn("   stage 2 of 3: round: iteration 17   ", first)
+        self.assertIn("   processor 2.5   memory 64.0 MiB   files read", second)  # of how many is not known
+        below = done.stdout.split("\n\n")[-1]
+        rows = self.rows(below)
+        self.assertEqual(rows["nodes"], ["stage", "tasks", "done", "at work", "waiting", "attempts", "median", "slowest"])
+        self.assertEqual(rows["rows"], ["1", "4", "4", "5", "1.5 s", "2.0 s"])
+        self.assertEqual(rows["round.next"], ["2", "40", "31", "2", "7", "33", "500 ms", "7.0 s"])
+        del state["live"]["resident_bytes"]
+        done = self.flowrun("top", self.serve(json.dumps(state)), "--once")
+        self.assertIn("memory not known ", done.stdout)
+        del state["live"]
+        state.update(status="succeeded", peak_memory_bytes=str(32 << 20), wall_seconds=10)
+        done = self.flowrun("top", self.serve(json.dumps(state)), "--once")
+        self.assertIn("memory at most 32.0 MiB a task ", done.stdout)
+
     def test_a_job_at_work(self):
         job = self.held()
         self.pipe.write("".join(f"{x}\n" for x in range(1000)))
