@@ -21,6 +21,7 @@
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run_words.h"
+#include "runner/version.h"
 #include "runner/words.h"
 
 namespace flowrun::runner {
