@@ -31,7 +31,7 @@ params: {rows: {type: int, required: true}, out: {type: path, required: true}}
 nodes:
   visits:
     op: generate
-    with: {rows: "${rows}", columns: {page: "u64(exp(f64(rand(1, i) % 1000000) / 1e6 * ln(1e4)))", time: "rand(2, i)"}}
+    with: {rows: "${rows}", columns: {page: "u64(exp(f64(rand(1, i) % 1000000) / 1e6 * log(1e4)))", time: "rand(2, i)"}}
   pages: {op: generate, with: {rows: 10001, columns: {page: "i", site: "rand(3, i) % 100"}}}
   by_page: {op: sort, in: visits, with: {by: [page]}}
   sorted_pages: {op: sort, in: pages, with: {by: [page]}}

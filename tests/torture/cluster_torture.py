@@ -207,7 +207,7 @@ class disturbance:
         """Since the job's start. A task must have noticed."""
         running.wait(timeout=PATIENCE)
         said = (log.read_text(errors="replace") for log in (self.place.root / "cluster/work").glob("app-*/*/stderr"))
-        if any("ended with exit code 75" in text for text in said):
+        if any("no space left on device" in text.lower() for text in said):
             self.met = "a task"
 
     def run(self, how):
