@@ -39,7 +39,7 @@ std::string cause_of(const std::vector<finished_task>& tasks, size_t slowest) {
   const finished_task& t = tasks[slowest];
   if (t.seconds < least_ratio * median_of(tasks, &finished_task::seconds)) return {};
   const uint64_t rows = median_of(tasks, &finished_task::rows);
-  if (static_cast<double>(t.rows) >= least_ratio * static_cast<double>(rows))
+  if (t.rows > 0 && static_cast<double>(t.rows) >= least_ratio * static_cast<double>(rows))
     return fmt::format("it had {}, and half of the tasks {} or fewer", counted(t.rows, "row"), format_count(rows));
   if (t.attempts > 1) return fmt::format("it was begun {} times", t.attempts);
   const bool has_others =

@@ -28,6 +28,8 @@ TEST(cluster_report, why_a_task_is_the_slowest) {
   EXPECT_EQ(cause({{1, 1000, 1, "a"}, {1, 1000, 1, "a"}, {4, 1000, 3, "b"}}), "it was begun 3 times");
   EXPECT_EQ(cause({{1, 1000, 1, "a"}, {1, 1000, 1, "a"}, {4, 1000, 1, "b"}}), "it ran on b");
   EXPECT_EQ(cause({{1, 1000, 1, "a"}, {1, 1000, 1, "a"}, {4, 1000, 1, "a"}}), "");
+  // A task without rows wasn't slow for having many.
+  EXPECT_EQ(cause({{1, 0, 1, "a"}, {1, 0, 1, "a"}, {4, 0, 1, "a"}}), "");
 }
 
 // Of a task that has run for so long.
