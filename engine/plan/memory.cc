@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
@@ -369,6 +370,23 @@ class splitter {
     return sizes::plan_sort(request).passes > std::max<uint64_t>(1, passes_without) ? 0 : kept;
   }
 
+  // Of a merge of a thousand inputs nobody reads a thousand lines. Those that are left keep their order.
+  static void keep_largest(std::vector<std::pair<std::string, uint64_t>>& rows) {
+    constexpr size_t most = 15;
+    if (rows.size() <= most + 1) return;
+    std::vector<size_t> kept(rows.size());
+    std::iota(kept.begin(), kept.end(), size_t{0});
+    std::stable_sort(kept.begin(), kept.end(), [&](size_t a, size_t b) { return rows[a].second > rows[b].second; });
+    uint64_t others = 0;
+    for (size_t i = most; i < kept.size(); ++i) others += rows[kept[i]].second;
+    kept.resize(most);
+    std::sort(kept.begin(), kept.end());
+    std::vector<std::pair<std::string, uint64_t>> out;
+    for (const size_t i : kept) out.push_back(std::move(rows[i]));
+    out.emplace_back(fmt::format("{} others", rows.size() - most), others);
+    rows = std::move(out);
+  }
+
   void report(std::vector<fault>& faults) const {
     size_t worst = 0;
     for (size_t x = 0; x < plan_.phases.size(); ++x)
@@ -399,6 +417,7 @@ class splitter {
         rows.emplace_back(fmt::format("{} ({}, index)", graph_.nodes[n].id, graph_.nodes[n].declaration->name), kept);
     if (plan_.resources.pattern_bytes > 0) rows.emplace_back("regular expressions", plan_.resources.pattern_bytes);
     rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
+    keep_largest(rows);
     size_t width = 0;
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());
     const uint64_t needed = (std::max(minimum_of(worst), least_for_rows()) + MiB - 1) / MiB;

@@ -136,6 +136,24 @@ TEST(Memory, TooLittleIsAFaultWithATable) {
   EXPECT_NE(f.hint.find("4MiB"), std::string::npos);
 }
 
+TEST(Memory, TheTableOfManyNodesNamesTheLargest) {
+  const toy_operators toys;
+  std::string job = "nodes:\n  a: {op: source, with: {rows: 100000000}}\n";
+  std::string all;
+  for (int i = 0; i < 100; ++i) {
+    job += fmt::format("  s{0}: {{op: sort, in: a, with: {{by: [x]}}}}\n", i);
+    all += fmt::format("{}s{}", i > 0 ? ", " : "", i);
+  }
+  job += fmt::format("  c: {{op: concat, in: [{}]}}\n  w: {{op: sink, in: c, with: {{path: o}}}}\n", all);
+  const graph g = good_graph(toys, job);
+  const plan_result made = make_plan(g, machine_with(2 * MiB));
+  ASSERT_EQ(made.faults.size(), 1u);
+  const std::string& expected = made.faults.front().expected;
+  EXPECT_EQ(std::count(expected.begin(), expected.end(), '\n'), 16) << expected;
+  EXPECT_NE(expected.find("\n      s0 (sort, merge) "), std::string::npos) << expected;
+  EXPECT_NE(expected.find(" others "), std::string::npos) << expected;
+}
+
 // They may be used in every phase, so they are set aside in each.
 TEST(Memory, RegularExpressionsHaveTheirPart) {
   const toy_operators toys;
