@@ -1,4 +1,5 @@
 // flowrun worker: a task of a job that runs on a cluster. The driver starts it, or an engine for clusters does.
+#include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -43,9 +44,19 @@ std::shared_ptr<const specs::JobSpec> shared(specs::JobSpec job) {
   return std::make_shared<const specs::JobSpec>(std::move(job));
 }
 
-// Faults of the job that only this machine has: too little memory, a plugin that isn't there.
+// Faults of the job that only this machine has: a plugin that isn't there.
 void refuse(const std::vector<fault>& faults) {
   if (!faults.empty()) throw error(error_kind::bad_spec, render(faults, ""), "");
+}
+
+// What a plan is refused for is the memory of a task. The user says another number: with local:N all tasks share it.
+void refuse_plan(const std::vector<fault>& faults) {
+  if (faults.empty()) return;
+  const fault& first = faults.front();
+  throw error(error_kind::bad_spec,
+              first.expected.empty() ? first.message : fmt::format("{}\n  expected: {}", first.message, first.expected),
+              "that is what a task has: with local:N an N-th of -m, else all of it; give more, or fewer tasks at once; "
+              "a task that merges the runs of fewer tasks (--tasks) needs less");
 }
 
 cluster::Progress progress_of(exec::job& job) {
@@ -70,7 +81,7 @@ exec::RunReport counted_so_far(const exec::job& job) {
 
 void carry_out(cluster::prepared_task& task, const run_arguments& arguments, const std::string& host) {
   planned_job planned = plan_job(shared(task.job()), arguments.resources, {}, false, task.scalars());
-  refuse(planned.faults);
+  refuse_plan(planned.faults);
   const interrupts signals;
   exec::job_settings settings = settings_of(planned.job, arguments);
   settings.options.hash_outputs = true;

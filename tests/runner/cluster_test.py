@@ -120,6 +120,18 @@ nodes:
         self.assertEqual([path.name for path in small.iterdir()], [])
         self.nothing_left()
 
+    def test_too_little_memory_for_a_task(self):
+        """It names the task's memory, and says how that comes from -m: more than that is what was given."""
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "-p", "rows=4000", "--cluster", "local:2", "--tasks", "30",
+                            "-m", "40MiB")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertRegex(done.stderr, r"task \d+ of stage 2: a memory budget of 20.0 MiB is too small for this job\n")
+        self.assertRegex(done.stderr, r"\n  expected: memory: \d+MiB or more; phase 1 wants at least\n")
+        self.assertRegex(done.stderr, r"\n +\d+ others +\d+")
+        self.assertIn("help: that is what a task has: with local:N an N-th of -m, ", done.stderr)
+        self.assertNotIn("run with -m", done.stderr)
+        self.nothing_left()
+
     def test_faults_are_told_before_the_run(self):
         self.write("job.yaml", JOB.replace("by: [k], stable", "by: [q], stable"))
         done = self.flowrun("job.yaml", "--cluster", "local:3")
