@@ -141,7 +141,8 @@ const std::vector<known_message>& known_messages() {
        "Check the path: one of its parts may be a file, or belong to somebody else."},
       {"it names a directory", "The path of an output ends with a slash.", "Name a file in the directory."},
       {"it is a directory", "The path of a file is that of a directory.",
-       "Name a file in it, or, for an input, all of its files: `DIR/*.csv`."},
+       "Name a file in it, or, for an input, all of its files: `DIR/*.csv`. A folder that a run with `--cluster` has "
+       "written is in the way of the same job without it: give another path, or remove it."},
       {"no space left on device", "The disk of an output or of a scratch directory is full.",
        "Free some space or choose another place; `flowrun plan` shows how much a job writes. Nothing is left behind by "
        "the run that failed."},

@@ -56,7 +56,8 @@ bool output_target::is_stream(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return false;
   if (S_ISDIR(info.st_mode))
-    throw error(error_kind::output, fmt::format("can't write {}: it is a directory", path), "name a file in it");
+    throw error(error_kind::output, fmt::format("can't write {}: it is a directory", path),
+                "name a file in it; if a run with --cluster has written it, give another path, or remove it");
   return !S_ISREG(info.st_mode);
 }
 

@@ -79,6 +79,10 @@ class cluster_test(cluster_process):
         for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),
                             (["--cluster", "local:0"], "is no cluster"),
                             (["--cluster", "dask://"], "dask://HOST:8786"),
+                            (["--cluster", "dask://host"], "--cluster 'dask://host' is no cluster"),
+                            (["--cluster", "spark://:7077"], "is no cluster"),
+                            (["--cluster", "spark://host:port"], "is no cluster"),
+                            (["--cluster", "spark://host:65536"], "is no cluster"),
                             (["--cluster", "local:3", "--backend", "memory"], "exclude each other")):
             done = self.flowrun("job.yaml", *words)
             self.assertEqual(done.returncode, 64, done.stderr)
@@ -145,6 +149,9 @@ nodes:
         self.assertEqual(self.flowrun(*run).returncode, 0)
         self.assertEqual(self.flowrun(*run).returncode, 0)  # folders of before
         self.assertEqual(self.outputs(), expected)
+        alone = self.flowrun("job.yaml", "-q", "-T", "scratch")
+        self.assertEqual(alone.returncode, 73, alone.stderr)
+        self.assertIn("if a run with --cluster has written it, give another path, or remove it", alone.stderr)
         (self.dir / "out/all.csv/manifest.json").unlink()
         self.write("out/all.csv/mine", "a folder of somebody")
         done = self.flowrun(*run)
