@@ -288,12 +288,16 @@ std::string stages_text(const RunReport& report) {
 std::string report_text(const RunReport& report) {
   std::string out;
   for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), r.value());
-  const std::string budget =
-      report.has_memory_budget_bytes() ? fmt::format(" (budget {})", format_bytes(report.memory_budget_bytes())) : "";
+  const bool of_tasks = report.stages_size() > 0;
+  const std::string budget = report.has_memory_budget_bytes()
+                                 ? fmt::format(" (budget{} {})", of_tasks ? " of those at work at once" : "",
+                                               format_bytes(report.memory_budget_bytes()))
+                                 : "";
   const std::string threads = report.has_threads() ? fmt::format("{} threads, ", report.threads()) : "";
-  out += fmt::format("{}: {} in {}, {} of CPU, {} of memory at most{}, {}{}\n", report.job(), report.status(),
+  out += fmt::format("{}: {} in {}, {} of CPU, {} of memory {}at most{}, {}{}\n", report.job(), report.status(),
                      format_duration(report.wall_seconds()), format_duration(report.cpu_seconds()),
-                     format_bytes(report.peak_memory_bytes()), budget, threads, report.io_backend());
+                     format_bytes(report.peak_memory_bytes()), of_tasks ? "in a task " : "", budget, threads,
+                     report.io_backend());
   size_t widest = 4;
   for (const auto& n : report.nodes()) widest = std::max(widest, n.id().size());
   out += fmt::format("\n  {:<{}}  {:<16} {:>15} {:>10} {:>9} {:>9} {:>9}  {}\n", "node", widest, "op", "rows", "bytes",

@@ -241,6 +241,7 @@ nodes:
             self.assertLessEqual(stage["slowest_seconds"], stage["seconds"])
         self.assertRegex(done.stderr, r"(?m)^  2 +2 .* sorted, groups, all, some, total$")
         self.assertNotIn("predicted", done.stderr)
+        self.assertRegex(done.stderr, r" of memory in a task at most \(budget of those at work at once .*\), ")
 
     def test_a_frequent_key_is_told(self):
         """Most rows have one key, by which they are grouped."""
