@@ -74,7 +74,24 @@ public final class Tasks {
       Thread.sleep(20);
     }
     say("over");
+    endSoon();
     System.exit(0);
+  }
+
+  /** Spark ends its part of the job on the way out, and may wait for machines that are gone. */
+  private static void endSoon() {
+    final Thread last =
+        new Thread(
+            () -> {
+              try {
+                Thread.sleep(MOST_SECONDS_TO_END * 1000L);
+              } catch (InterruptedException now) {
+                // It ends now.
+              }
+              Runtime.getRuntime().halt(0);
+            });
+    last.setDaemon(true);
+    last.start();
   }
 
   private static void runStage(JavaSparkContext spark, Work work, String stage, List<String> tasks) {
