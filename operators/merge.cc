@@ -63,7 +63,8 @@ class merge_source final : public exec::source {
   }
 
   outcome pull(exec::output& out, waker& w) override {
-    while (places_.size() < wanted_rows_ && spent_.size() < cursors_.size())
+    // A long run that is handed on is enough for once.
+    while (out.items().empty() && places_.size() < wanted_rows_ && spent_.size() < cursors_.size())
       if (const outcome o = next_slice(out, w); !o.is_ready()) {
         if (o.is_blocked() && places_.empty()) return o;
         give(out);
