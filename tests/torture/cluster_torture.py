@@ -166,7 +166,7 @@ class disturbance:
 
     def killed_between(self, running):
         """All tasks of the stage are done, and those of the next are about to start."""
-        stage = self.job.reduce_stage - 1
+        stage = self.job.last_of_map
         if self.task_in(running, stage) is None:
             return
         while running.poll() is None and any(one.stage == stage for one in self.place.tasks()):
