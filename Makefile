@@ -80,7 +80,7 @@ cluster-down:  ## end them
 cluster-torture: release cluster-jar  ## jobs on such a cluster (root) while workers, networks, disks and drivers fail, into docs/reliability.md; CLUSTER_TORTURE="--gigabytes 10"
 	tests/torture/cluster_torture.py --flowrun $(FLOWRUN) --write docs/reliability.md $(CLUSTER_TORTURE)
 
-# What runs tasks on Spark's executors; the program looks for it where it lies itself.
+# What runs tasks on Spark's executors; the program looks for it where it lies itself, and in share.
 cluster-jar:  ## build flowrun-spark.jar beside the program
 	@tools/setup --cluster
 	rm -rf build/spark-classes && mkdir -p build/spark-classes build/release/bin
@@ -88,7 +88,7 @@ cluster-jar:  ## build flowrun-spark.jar beside the program
 	  -d build/spark-classes cluster/spark/Tasks.java
 	jar --create --file build/release/bin/flowrun-spark.jar -C build/spark-classes .
 
-package: build/release/build.ninja  ## Debian packages of what is built: build/release/packages/*.deb
+package: build/release/build.ninja cluster-jar  ## Debian packages of what is built: build/release/packages/*.deb
 	@tools/setup --package
 	cmake --build build/release --parallel $(JOBS) --target flowrun documents package_changelog
 	cpack --config build/release/CPackConfig.cmake

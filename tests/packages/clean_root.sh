@@ -60,6 +60,7 @@ expect 'ls /usr/share/doc/flowrun' copyright
 expect 'dpkg -L flowrun' /usr/share/bash-completion/completions/flowrun
 expect 'dpkg -L flowrun' /usr/share/man/man1/flowrun-run.1.gz
 expect 'dpkg -L flowrun' /usr/share/flowrun/flowrun-dask.py
+expect 'dpkg -L flowrun' /usr/share/flowrun/flowrun-spark.jar
 expect 'ldd /usr/bin/flowrun | grep -c "not found" || true' 0
 inside bash -c 'apt-get -q -y install --no-install-recommends /packages/flowrun-dev_*.deb g++ cmake make' > /dev/null 2>&1
 expect 'cd /tmp && flowrun plugin new geo && cmake -S geo -B geo/build > /dev/null && cmake --build geo/build > /dev/null && ls geo/build/*.so' geo.so
