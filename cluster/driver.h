@@ -85,7 +85,4 @@ class driver {
   std::unique_ptr<work> work_;
 };
 
-// What the stages do, for people: flowrun plan --cluster.
-std::string describe(const divided_job& job);
-
 }  // namespace flowrun::cluster

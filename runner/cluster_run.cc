@@ -267,7 +267,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   return 0;
 }
 
-std::string describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
+cluster::described_stages describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
   return cluster::describe(divided(loaded, cluster::place_of(where), tasks));
 }
 

@@ -1,6 +1,7 @@
 // flowrun run --cluster: the driver of a job whose tasks are workers.
 #pragma once
 
+#include "cluster/described_stages.h"
 #include "runner/job_loading.h"
 #include "runner/options.h"
 #include "runner/run_metrics.h"
@@ -12,7 +13,7 @@ namespace flowrun::runner {
 void check_cluster_options(const run_arguments& arguments);
 // Takes all of `arguments` but the job. Returns the exit code, or throws what ended a task.
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen);
-// The stages, for flowrun plan.
-std::string describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks);
+// For flowrun plan.
+cluster::described_stages describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks);
 
 }  // namespace flowrun::runner

@@ -417,6 +417,8 @@ class parser {
     out_.plan.resources = values_of(resources_);
     out_.plan.format = choice_of("--format", format_, plan_formats());
     out_.plan.tasks = tasks_of(tasks_, out_.plan.cluster);
+    if (out_.plan.format == "dot" && !out_.plan.cluster.empty())
+      throw error(error_kind::usage, "--format dot doesn't show the stages of --cluster", "take text or json");
   }
 
   void finish_graph() {

@@ -18,6 +18,8 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
   std::string text;
   if (arguments.format == "json") {
     plan::PhysicalPlan message = plan::to_proto(*loaded.graph, loaded.plan);
+    if (!arguments.cluster.empty())
+      *message.mutable_stages() = describe_stages(loaded, arguments.cluster, arguments.tasks).stages;
     screen.mask().mask(message);
     text = plan::explain_json(message);
   } else {
@@ -28,7 +30,7 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
   if (arguments.resume && arguments.format == "text")
     text += screen.mask().masked(describe_resume(loaded, arguments.job));
   if (!arguments.cluster.empty() && arguments.format == "text")
-    text += "\n" + screen.mask().masked(describe_stages(loaded, arguments.cluster, arguments.tasks));
+    text += "\n" + screen.mask().masked(describe_stages(loaded, arguments.cluster, arguments.tasks).text);
   arguments.format == "text" ? print_lines(text) : print(text);
   return 0;
 }

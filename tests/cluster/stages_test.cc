@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "cluster/described_stages.h"
 #include "cluster/driver.h"
 #include "cluster/stage_job.h"
 #include "tests/support/checked_job.h"
@@ -192,7 +193,7 @@ TEST(stages, a_body) {
   const plan::node& levels = *job.graph->find("levels");
   EXPECT_EQ(drawing_of(divide(levels.bodies.at(0), 3, job.file_bytes)),
             "* reached next >sorted from cur edges by 1 | * sorted fresh new level from sorted cur prev by 1");
-  EXPECT_EQ(describe(job), R"yaml(on a cluster: 4 stages
+  EXPECT_EQ(describe(job).text, R"yaml(on a cluster: 4 stages
   stage 1: 3 tasks, pieces of 'e'
     runs    e
     sorts   runs of 'edges'
@@ -316,7 +317,8 @@ TEST(stages, a_plan_for_people) {
   s: {op: sort, in: a, with: {by: [k, l]}}
   g: {op: group, in: s, with: {by: [k], let: {n: "count()"}}}
   c: {op: reduce, in: g, with: {let: {n: "count()"}}}
-)yaml")),
+)yaml"))
+                .text,
             R"yaml(on a cluster: 3 stages
   stage 1: 3 tasks, pieces of 'a'
     runs    a

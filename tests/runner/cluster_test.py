@@ -74,6 +74,31 @@ class cluster_test(cluster_process):
         done = self.flowrun("plan", "job.yaml", "--cluster", "local:3")
         self.assertIn("stage 1: 3 tasks, pieces of 'drawn'", done.stdout)
         self.assertIn("reads   partial results of 'total'", done.stdout)
+        done = self.flowrun("plan", "job.yaml", "--cluster", "local:3", "-f", "dot")
+        self.assertEqual((done.returncode, done.stdout), (64, ""))
+        self.assertIn("--format dot doesn't show the stages of --cluster", done.stderr)
+
+    def test_plan_tells_programs_the_stages(self):
+        def planned(*options):
+            done = self.flowrun("plan", "job.yaml", "-f", "json", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return json.loads(done.stdout)
+
+        self.assertEqual(planned()["stages"], [])
+        plan = planned("--cluster", "local:3")
+        names = [node["id"] for node in plan["nodes"]]
+        stages = [
+            (stage["tasks"], names[stage["source"]] if "source" in stage else None,
+             [(names[read["node"]], read["rows"], read["part"], [term["column"] for term in read["range_of"]])
+              for read in stage["reads"]],
+             {names[node] for node in stage["nodes"]}, [names[node] for node in stage["first_steps"]])
+            for stage in plan["stages"]
+        ]
+        self.assertEqual(stages, [
+            (3, "drawn", [], {"drawn"}, ["sorted"]),
+            (3, None, [("sorted", "runs", "range", ["k"])], {"sorted", "groups", "all", "some"}, ["total"]),
+            (1, None, [("total", "partial results", "all", [])], {"total"}, []),
+        ])
 
     def test_words_that_are_wrong(self):
         for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),
