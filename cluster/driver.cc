@@ -12,6 +12,7 @@
 #include "cluster/graph_run.h"
 #include "cluster/output_folder.h"
 #include "cluster/output_tree.h"
+#include "cluster/stage_job.h"
 #include "cluster/tasks_in_memory.h"
 #include "engine/base/error.h"
 #include "engine/io/descriptor_stream.h"
@@ -106,7 +107,8 @@ class driver::work {
   }
 
   void finish_outputs() {
-    for (const auto& [n, folder] : outputs_) folder->finish(job_.report.job(), job_.parts[at(n).id]);
+    for (const auto& [n, folder] : outputs_)
+      folder->finish(job_.report.job(), order_of_output(graph_, at(n)), job_.parts[at(n).id]);
     for (const auto& [n, folder] : outputs_) folder->place();
     for (const auto& [n, tree] : trees_) tree->place(job_.parts[at(n).id].at(0).path);
     for (const auto& [n, folder] : outputs_) {

@@ -206,7 +206,7 @@ const exec::operator_definition& exchange_read() {
 }
 
 std::vector<const exec::operator_definition*> exchange_words() {
-  return {&exchange_read(),  &exchange_write(),   &exchange_reduce(),
+  return {&exchange_read(),  &exchange_write(),   &exchange_ends(),    &exchange_reduce(),
           &exchange_total(), &exchange_combine(), &exchange_combined()};
 }
 

@@ -353,7 +353,8 @@ void graph_run::take(size_t s, const Done& done) {
     to.rows = std::move(rows);
   }
   for (const Done::Output& out : done.outputs())
-    job_.parts[out.node()].push_back({out.path(), out.rows(), out.bytes(), out.hash(), done.host()});
+    job_.parts[out.node()].push_back(
+        {out.path(), out.rows(), out.bytes(), out.hash(), done.host(), out.first(), out.last()});
   for (const std::string& warning : done.warnings()) warn(warning);
   add_task(job_.report, graph_, cut_.all[s], done.report());
   for (const Done::Result& r : done.results()) set_result(job_.report, full_name(r.node()), r.name(), r.value());

@@ -149,9 +149,11 @@ std::string output_folder::part_path(const std::string& path, const std::string&
   return fmt::format("{}/part-{:05}.{}{}", hidden_path(io::followed_output(path), id), task, attempt, ending_of(path));
 }
 
-void output_folder::finish(const std::string& job, const std::vector<output_part>& parts) {
+void output_folder::finish(const std::string& job, const plan::order& sorted_by,
+                           const std::vector<output_part>& parts) {
   if (placed_) return;
-  output_manifest manifest{id_, job, {}};
+  output_manifest manifest{id_, job, {}, {}};
+  for (const plan::order_term& term : sorted_by) manifest.sorted_by.push_back(plan::to_string(plan::order{term}));
   std::set<std::string> names = {output_manifest::name};
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string name = fmt::format("part-{:05}{}", i, ending_of(path_));
@@ -162,7 +164,7 @@ void output_folder::finish(const std::string& job, const std::vector<output_part
       refuse_part(path_, parts[i], fmt::format("{}: {}", parts[i].path, errno_text(errno)));
     if (const uint64_t size = fs::file_size(part, ignored); ignored || size != parts[i].bytes)
       refuse_part(path_, parts[i], fmt::format("{} has {} bytes here, and not {}", part, size, parts[i].bytes));
-    manifest.parts.push_back({name, parts[i].rows, parts[i].bytes, parts[i].hash});
+    manifest.parts.push_back({name, parts[i].rows, parts[i].bytes, parts[i].hash, parts[i].first, parts[i].last});
     names.insert(name);
   }
   write(manifest, hidden_);

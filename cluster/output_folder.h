@@ -13,13 +13,16 @@
 #include <string>
 #include <vector>
 
+#include "engine/plan/order.h"
+
 namespace flowrun::cluster {
 
 struct output_part {
   std::string path;  // where the task has written it, in the hidden folder
   uint64_t rows = 0, bytes = 0;
-  std::string hash;  // output_manifest::part
-  std::string host;  // that has written it
+  std::string hash;         // output_manifest::part
+  std::string host;         // that has written it
+  std::string first, last;  // output_manifest::part
 };
 
 class output_folder {
@@ -41,8 +44,8 @@ class output_folder {
 
   // What is there stays, for a process that goes on with the run.
   void keep() { keeps_ = true; }
-  // Makes them parts, with the manifest; whatever else is in the folder goes.
-  void finish(const std::string& job, const std::vector<output_part>& parts);
+  // Makes them parts, with the manifest; whatever else is in the folder goes. `sorted_by`: output_manifest's.
+  void finish(const std::string& job, const plan::order& sorted_by, const std::vector<output_part>& parts);
   // Gives the folder its name, in place of what has it.
   void place();
 

@@ -36,6 +36,11 @@ uint64_t count_at(const nlohmann::json& of, const char* name) {
   return of.at(name).get_ref<const nlohmann::json::number_unsigned_t&>();
 }
 
+// Of a part; empty: it isn't told.
+std::string key_at(const nlohmann::json& of, const char* name) {
+  return of.contains(name) ? nlohmann::json(of[name].get_ref<const nlohmann::json::array_t&>()).dump() : "";
+}
+
 // Nothing: it is no folder, or has no manifest.
 std::optional<nlohmann::json> json_in(const std::string& folder) {
   const std::string path = folder + "/" + output_manifest::name;
@@ -70,10 +75,14 @@ void write(const output_manifest& manifest, const std::string& folder) {
   out["format"] = manifest_format;
   out["run"] = manifest.run;
   out["job"] = manifest.job;
+  if (!manifest.sorted_by.empty()) out["sorted_by"] = manifest.sorted_by;
   out["parts"] = nlohmann::ordered_json::array();
   uint64_t rows = 0, bytes = 0;
   for (const output_manifest::part& p : manifest.parts) {
-    out["parts"].push_back({{"name", p.name}, {"rows", p.rows}, {"bytes", p.bytes}, {"hash", p.hash}});
+    nlohmann::ordered_json& part = out["parts"].emplace_back();
+    part = {{"name", p.name}, {"rows", p.rows}, {"bytes", p.bytes}, {"hash", p.hash}};
+    if (!p.first.empty()) part["first"] = nlohmann::ordered_json::parse(p.first);
+    if (!p.last.empty()) part["last"] = nlohmann::ordered_json::parse(p.last);
     rows += p.rows;
     bytes += p.bytes;
   }
@@ -100,9 +109,10 @@ std::optional<output_manifest> read_manifest(const std::string& folder) {
       damaged(path, "it was written by a later version, which this one doesn't know");
     out.run = all.at("run").get<std::string>();
     out.job = all.at("job").get<std::string>();
+    if (all.contains("sorted_by")) out.sorted_by = all["sorted_by"].get<std::vector<std::string>>();
     for (const nlohmann::json& p : all.at("parts")) {
       out.parts.push_back({p.at("name").get<std::string>(), count_at(p, "rows"), count_at(p, "bytes"),
-                           p.at("hash").get<std::string>()});
+                           p.at("hash").get<std::string>(), key_at(p, "first"), key_at(p, "last")});
       const std::string& name = out.parts.back().name;
       if (!is_name(name)) damaged(path, fmt::format("a part of it lies elsewhere: {}", name));
       if (!names.insert(name).second) damaged(path, fmt::format("it names {} twice, or as a part of itself", name));

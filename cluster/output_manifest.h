@@ -1,7 +1,8 @@
 // The manifest of a folder of parts (output_folder.h): what is in it, and in which order.
 //
-//   {"format": 1, "run": "5f0c…", "job": "visits",
-//    "parts": [{"name": "part-00000.csv", "rows": 10, "bytes": 96, "hash": "0f1e…"}], "rows": 10, "bytes": 96}
+//   {"format": 1, "run": "5f0c…", "job": "visits", "sorted_by": ["user"],
+//    "parts": [{"name": "part-00000.csv", "rows": 10, "bytes": 96, "hash": "0f1e…", "first": [1], "last": [7]}],
+//    "rows": 10, "bytes": 96}
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,14 @@ struct output_manifest {
     std::string name;
     uint64_t rows = 0, bytes = 0;
     std::string hash;  // hexadecimal XXH3 of its bytes
+    // Keys of its first and its last row: JSON, a list with a value for each of `sorted_by`. What is no text of JSON, or
+    // longer than 200 bytes, is {"hex": "00ff", "bytes": 2}, of its front. Empty: it has no rows, or nobody knows their
+    // order.
+    std::string first, last;
   };
   std::string run;  // that has written it
   std::string job;
+  std::vector<std::string> sorted_by;  // sort keys, as jobs name them, of all parts one behind the other
   std::vector<part> parts;
 };
 

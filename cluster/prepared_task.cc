@@ -11,6 +11,7 @@
 
 #include "cluster/cluster.pb.h"
 #include "cluster/exchange_rows.h"
+#include "cluster/exchange_words.h"
 #include "cluster/locked_directory.h"
 #include "cluster/output_folder.h"
 #include "cluster/output_manifest.h"
@@ -188,10 +189,15 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
     out.set_bytes(ignored ? 0 : num_bytes);
     for (const exec::RunReport::Output& r : report.outputs())
       if (r.node() == o.node) out.set_hash(r.hash());
+    for (const exec::RunReport::Result& r : report.results()) {
+      if (r.node() == o.node && r.name() == first_key) out.set_first(r.value());
+      if (r.node() == o.node && r.name() == last_key) out.set_last(r.value());
+    }
     // What was rewritten, as the beginning of a .npy file is, is read once more.
     if (out.hash().empty() && std::filesystem::is_regular_file(o.path, ignored)) out.set_hash(hash_of_file(o.path));
   }
   for (const exec::RunReport::Result& r : report.results()) {
+    if (r.name() == first_key || r.name() == last_key) continue;  // of an output
     Done::Result& result = *done.add_results();
     result.set_node(r.node());
     result.set_name(r.name());

@@ -151,7 +151,21 @@ class writer {
     for (int i = 0; i < copy.inputs_size(); ++i) connect(*copy.mutable_inputs(i), takes_all(x, i));
     for (specs::Input& in : *copy.mutable_scalars()) connect(in, true);
     if (stage_.source == n && task_.piece != nullptr) narrow(copy, *task_.piece);
-    if (x.declaration->role == plan::operator_role::sink) set_parameter(copy, "path", text_value(task_.output_path(x)));
+    if (x.declaration->role != plan::operator_role::sink) return;
+    set_parameter(copy, "path", text_value(task_.output_path(x)));
+    if (const plan::order sorted = order_of_output(graph_, x); !sorted.empty()) tell_ends(copy, sorted);
+  }
+
+  void tell_ends(specs::Node& sink, const plan::order& sorted) {
+    const specs::Input rows = sink.inputs(0);
+    const std::string id = free_name(sink.id() + "_ends");
+    sink.mutable_inputs(0)->set_from_node(id);
+    sink.mutable_inputs(0)->clear_from_port();
+    specs::Node& ends = add_node(id, "exchange.ends");
+    ends.set_input_form(specs::INPUT_SINGLE);
+    *ends.add_inputs() = input_from(rows.from_node(), rows.from_port());
+    set_parameter(ends, "sorted", list_value(texts_of(sorted)));
+    set_parameter(ends, "sink", text_value(sink.id()));
   }
 
   // Of an input as the user has written it: whether the node has to have all of its rows.
@@ -254,6 +268,10 @@ record::row_type type_of(const plan::graph& g, const stream& s) {
   if (const auto rows = operators::partial_rows(g, n)) return rows->type;
   return n.facts.sorts_by.empty() ? operators::partial_type(n.settings.as<operators::reduction>())
                                   : g.input_of(n, 0).type;
+}
+
+plan::order order_of_output(const plan::graph& g, const plan::node& sink) {
+  return sink.inputs.size() == 1 ? g.input_of(sink, 0).sorted_by : plan::order{};
 }
 
 specs::JobSpec job_of_task(const plan::graph& g, const stages& all, size_t stage, const task& t) {

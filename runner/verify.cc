@@ -154,8 +154,15 @@ std::string described(const cluster::output_manifest& manifest) {
     rows += p.rows;
     bytes += p.bytes;
   }
-  return fmt::format("{}, {}, {}: all as the manifest says\n", counted(manifest.parts.size(), "part"),
-                     counted(rows, "row"), format_bytes(bytes));
+  std::string out = fmt::format("{}, {}, {}: all as the manifest says\n", counted(manifest.parts.size(), "part"),
+                                counted(rows, "row"), format_bytes(bytes));
+  const auto has_rows = [](const cluster::output_manifest::part& p) { return !p.first.empty() && !p.last.empty(); };
+  const auto first = std::find_if(manifest.parts.begin(), manifest.parts.end(), has_rows);
+  const auto last = std::find_if(manifest.parts.rbegin(), manifest.parts.rend(), has_rows);
+  if (first != manifest.parts.end())
+    out += fmt::format("Sorted by {}, from {} to {}, says the manifest\n", fmt::join(manifest.sorted_by, ", "),
+                       first->first, last->last);
+  return out;
 }
 
 }  // namespace

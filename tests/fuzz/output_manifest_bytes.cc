@@ -18,9 +18,9 @@ namespace flowrun::fuzz {
 namespace {
 
 std::string described(const cluster::output_manifest& manifest) {
-  std::string out = manifest.run + "\n" + manifest.job;
+  std::string out = fmt::format("{}\n{}\n{}", manifest.run, manifest.job, fmt::join(manifest.sorted_by, " "));
   for (const cluster::output_manifest::part& p : manifest.parts)
-    out += fmt::format("\n{} {} {} {}", p.name, p.rows, p.bytes, p.hash);
+    out += fmt::format("\n{} {} {} {} {} {}", p.name, p.rows, p.bytes, p.hash, p.first, p.last);
   return out;
 }
 

@@ -100,7 +100,7 @@ class parts_test(process_test):
                 self.assertEqual(self.results(self.read("--cluster", "local:2", kind=kind)), alone)
                 done = self.flowrun("verify", "kept")
                 self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertRegex(done.stdout, r"^3 parts, 5,000 rows, .*: all as the manifest says\n$")
+                self.assertRegex(done.stdout, r"^3 parts, 5,000 rows, .*: all as the manifest says\n")
 
     def test_parts_are_read_in_the_order_of_the_manifest(self):
         for kind in ("csv", "lines", "rows", "npy", "protobuf"):
@@ -116,6 +116,52 @@ class parts_test(process_test):
         whole = b"".join(path.read_bytes() for path in reversed(parts.parts_of(self.dir / "kept")))
         self.change_manifest(lambda told: told["parts"].reverse())
         self.assertEqual(self.copy("rows").read_bytes(), whole)
+
+    def test_the_manifest_has_the_ends_of_each_part(self):
+        self.write_parts()
+        told = json.loads((self.dir / "kept/manifest.json").read_text())
+        self.assertEqual(told["sorted_by"], ["k", "n"])
+        for part in told["parts"]:
+            rows = (self.dir / "kept" / part["name"]).read_text().splitlines()[1:]
+            for which, row in (("first", rows[0]), ("last", rows[-1])):
+                self.assertEqual(part[which], [int(value) for value in row.split(",")[:2]])
+        said = self.flowrun("verify", "kept").stdout.splitlines()[1]
+        first, last = (json.dumps(at, separators=(",", ":")) for at in (told["parts"][0]["first"], told["parts"][-1]["last"]))
+        self.assertEqual(said, f"Sorted by k, n, from {first} to {last}, says the manifest")
+        self.change_manifest(lambda told: told["parts"][0].update(first="none"))
+        self.verify_fails("kept/manifest.json: it is no manifest of parts")
+
+    def test_ends_of_every_type(self):
+        long = "x" * 300
+        values = {"i": ("i16(i) - 1", -1), "f": ("f32(i) + 0.5", 0.5), "nan": ("0.0 / f64(i)", "nan"), "b": ("i == 0", True),
+                  "m": ("to_decimal('12.30', 2)", "12.30"), "d": ("to_date('2026-11-27')", "2026-11-27"),
+                  "s": ("concat('a\u00e9', i)", "a\u00e90"), "x": (f"concat('{long}', i)", {"hex": "78" * 200, "bytes": 301}),
+                  "h": ("unhex('00ff41')", {"hex": "00ff41", "bytes": 3}), "y": ("bytes(concat('qrst', i), 5)", "rs")}
+        self.write("job.yaml", f"""flowrun: 1
+nodes:
+  made: {{op: generate, with: {{rows: 1, columns: {json.dumps({name: text for name, (text, _) in values.items()})}}}}}
+  sorted: {{op: sort, in: made, with: {{by: [{", ".join(name if name != "y" else "'y[1:3]'" for name in values)}]}}}}
+  out:  {{op: file.write_csv, in: sorted, with: {{path: kept}}}}
+""")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads((self.dir / "kept/manifest.json").read_text())
+        self.assertEqual(told["sorted_by"], [*list(values)[:-1], "y[1:3]"])
+        with_rows = [part for part in told["parts"] if part["rows"]]
+        self.assertEqual([part["first"] for part in with_rows], [[value for _, value in values.values()]])
+        self.assertEqual([set(part) for part in told["parts"] if not part["rows"]],
+                         [{"name", "rows", "bytes", "hash"}] * (len(told["parts"]) - 1))
+
+    def test_rows_in_no_known_order_have_no_ends(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  made: {op: generate, with: {rows: 100, columns: {k: "rand(1, i)"}}}
+  out:  {op: file.write_csv, in: made, with: {path: kept}}
+""")
+        self.assertEqual(self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2").returncode, 0)
+        told = json.loads((self.dir / "kept/manifest.json").read_text())
+        self.assertNotIn("sorted_by", told)
+        self.assertEqual({key for part in told["parts"] for key in part}, {"name", "rows", "bytes", "hash"})
 
     def test_the_order_across_parts_is_verified(self):
         self.write_parts("rows")
