@@ -13,6 +13,7 @@ import argparse
 import contextlib
 import dataclasses
 import json
+import math
 import os
 import pathlib
 import random
@@ -336,13 +337,14 @@ def main():
     parser.add_argument("--gigabytes", type=float, help="of terasort; 1, and 0.1 with --short")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--port", type=int, default=7177)
-    parser.add_argument("--scratch-size", default="1g", help="of each worker's own disk")
+    parser.add_argument("--scratch-size", help="of each worker's own disk; half of terasort's records, and at least 1g")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", metavar="TEXT", help="a regular expression that 'JOB FAILURE' must match")
     parser.add_argument("--directory", type=pathlib.Path, help="where the inputs lie, and what all machines share")
     parser.add_argument("--write", type=pathlib.Path, metavar="PAGE")
     options = parser.parse_args()
     options.gigabytes = options.gigabytes or (0.1 if options.short else 1)
+    options.scratch_size = options.scratch_size or f"{math.ceil(max(options.gigabytes / 2, 1))}g"
     rows, problems = run_all(options)
     if not rows:
         parser.error("--only matches nothing")
