@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "cluster/expected_task.h"
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
@@ -46,34 +47,9 @@ std::string described_input(const plan::graph& g, const stage_input& in, size_t 
   return fmt::format("{} {} '{}'", step.gives, step.which, id);
 }
 
-// How many tasks there will be.
-struct task_count {
-  size_t num_tasks = 1;
-  bool at_most = false;  // it depends on rows that aren't there yet
-  std::string text() const {
-    const std::string count = num_tasks == 1 ? "one task" : counted(num_tasks, "task");
-    return (at_most && num_tasks > 1 ? "up to " : "") + count;
-  }
-};
-
-// Of each stage.
-std::vector<task_count> task_counts(const divided_job& job) {
-  std::vector<task_count> out;
-  const bool is_body = !job.graph->path.empty();
-  for (const stage& st : job.cut.all) {
-    task_count count{1, false};
-    if (st.divided && st.merges()) count = {job.most_tasks, is_body};
-    if (st.source >= 0) count.num_tasks = job.pieces[static_cast<size_t>(st.source)].size();
-    for (const stage_input& in : st.inputs) {
-      if (in.how != reading::piece) continue;
-      const int from = job.cut.of_node[static_cast<size_t>(in.node)];
-      const bool is_known = from >= 0 && job.cut.all[static_cast<size_t>(from)].control < 0;
-      count = is_known ? out[static_cast<size_t>(from)] : task_count{job.most_tasks, true};
-      count.num_tasks = std::min(count.num_tasks, job.most_tasks);
-    }
-    out.push_back(count);
-  }
-  return out;
+std::string text_of(const task_count& count) {
+  const std::string text = count.num_tasks == 1 ? "one task" : counted(count.num_tasks, "task");
+  return (count.at_most && count.num_tasks > 1 ? "up to " : "") + text;
 }
 
 plan::PlanStageInput input_message(const plan::graph& g, const stage_input& in, size_t kept_together) {
@@ -106,7 +82,7 @@ class describer {
       message.set_tasks(static_cast<uint32_t>(counts[s].num_tasks));
       message.set_at_most(counts[s].at_most);
       const auto id = [&](int n) { return job.graph->nodes[static_cast<size_t>(n)].id; };
-      std::string tasks = counts[s].text();
+      std::string tasks = text_of(counts[s]);
       if (st.source >= 0) {
         tasks += fmt::format(", pieces of '{}'", id(st.source));
         message.set_source(static_cast<uint32_t>(st.source));

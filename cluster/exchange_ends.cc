@@ -16,7 +16,7 @@ constexpr size_t longest_text = 200;
 
 // What JSON can't have as a text, or would fill the manifest, is told as {"hex": …, "bytes": N}: its front in
 // hexadecimal digits, and how long it is.
-nlohmann::json text_value(std::string_view text) {
+nlohmann::json json_of(std::string_view text) {
   if (text.size() <= longest_text && operators::is_utf8(text)) return std::string(text);
   std::string digits;
   for (const char c : text.substr(0, longest_text)) digits += fmt::format("{:02x}", static_cast<unsigned char>(c));
@@ -70,8 +70,8 @@ class ends_stage final : public exec::ordered_stage {
       type.num_bytes = term.length;
       field += term.from;
     }
-    if (type.is_string()) return text_value(record::load_string(field, heap));
-    if (type.is_bytes()) return text_value({reinterpret_cast<const char*>(field), type.num_bytes});
+    if (type.is_string()) return json_of(record::load_string(field, heap));
+    if (type.is_bytes()) return json_of({reinterpret_cast<const char*>(field), type.num_bytes});
     const std::string text = operators::value_text(type, field, heap);
     // Decimals have more digits than readers of JSON keep, and neither a time nor nan is a number there.
     if (type.is_decimal()) return text;

@@ -21,6 +21,7 @@
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run_words.h"
+#include "runner/task_memory.h"
 #include "runner/version.h"
 #include "runner/words.h"
 
@@ -70,20 +71,30 @@ cluster::divided_job divided(const loaded_job& loaded, const cluster::place& whe
                          tasks > 0 ? 0 : task_bytes(loaded.machine, where));
 }
 
-// What a worker may use, and how it is to work. On Spark and Dask -j is a task's, too.
-std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments,
-                                        const cluster::place& where) {
+// Of those that share the command's -m.
+size_t tasks_at_once(const cluster::place& where) { return std::max<size_t>(where.local_width, 1); }
+
+// What a task may use. On Spark and Dask -j is a task's, too.
+resources of_task(const resources& machine, const cluster::place& where) {
   const bool is_local = where.engine == cluster::engine_kind::local;
   const size_t width = is_local ? where.local_width : 1;
-  std::vector<std::string> out;
-  add(out, "-m", std::to_string(task_bytes(machine, where)));
+  resources out = machine;
+  out.memory_bytes = task_bytes(machine, where);
   const bool one_thread = !is_local && machine.threads_from == "default";
-  add(out, "-j", std::to_string(one_thread ? 1 : std::max<size_t>(machine.threads / width, 1)));
-  for (const block::disk_config& disk : machine.scratch) {
-    const uint64_t limit = disk.limit / width;
-    add(out, "-T", limit > 0 ? fmt::format("{}:{}", disk.path, limit) : disk.path);
-  }
-  if (machine.scratch_limit > 0) add(out, "--scratch-limit", std::to_string(machine.scratch_limit / width));
+  out.threads = one_thread ? 1 : static_cast<unsigned>(std::max<size_t>(machine.threads / width, 1));
+  for (block::disk_config& disk : out.scratch) disk.limit /= width;
+  out.scratch_limit /= width;
+  return out;
+}
+
+// How a worker is to work, with what it may use.
+std::vector<std::string> worker_options(const resources& machine, const run_arguments& arguments) {
+  std::vector<std::string> out;
+  add(out, "-m", std::to_string(machine.memory_bytes));
+  add(out, "-j", std::to_string(machine.threads));
+  for (const block::disk_config& disk : machine.scratch)
+    add(out, "-T", disk.limit > 0 ? fmt::format("{}:{}", disk.path, disk.limit) : disk.path);
+  if (machine.scratch_limit > 0) add(out, "--scratch-limit", std::to_string(machine.scratch_limit));
   if (machine.block_bytes > 0) add(out, "--block-size", std::to_string(machine.block_bytes));
   if (machine.batch_bytes > 0) add(out, "--batch-size", std::to_string(machine.batch_bytes));
   if (machine.disk_depth > 0) add(out, "--depth", std::to_string(machine.disk_depth));
@@ -182,6 +193,8 @@ void check_cluster_options(const run_arguments& arguments) {
 
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
+  const cluster::divided_job job = divided(loaded, where, arguments.tasks);
+  check_task_memory(job, of_task(loaded.machine, where), tasks_at_once(where));
   const run_description description(loaded, arguments.cluster);
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
@@ -193,9 +206,9 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   const interrupts signals(cluster::seconds_to_stop(where));
   directory = open_directory(loaded, arguments, screen);
   const std::vector<std::string> program = {this_program(), "worker"};
-  const std::vector<std::string> options = worker_options(loaded.machine, arguments, where);
+  const std::vector<std::string> options = worker_options(of_task(loaded.machine, where), arguments);
   const std::unique_ptr<cluster::scheduler> tasks = cluster::tasks_at(where, program, directory->path(), options);
-  const cluster::driver_settings settings{.job = divided(loaded, where, arguments.tasks),
+  const cluster::driver_settings settings{.job = job,
                                           .directory = cluster::shared_directory(directory->path()),
                                           .keeps = arguments.resume,
                                           .operators = known_operators(),
@@ -268,7 +281,10 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
 }
 
 cluster::described_stages describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
-  return cluster::describe(divided(loaded, cluster::place_of(where), tasks));
+  const cluster::place place = cluster::place_of(where);
+  const cluster::divided_job job = divided(loaded, place, tasks);
+  check_task_memory(job, of_task(loaded.machine, place), tasks_at_once(place));
+  return cluster::describe(job);
 }
 
 }  // namespace flowrun::runner

@@ -1,6 +1,7 @@
 // flowrun infer: looks into files and prints the source that reads them.
 #include <fmt/format.h>
 
+#include "cluster/output_manifest.h"
 #include "engine/base/error.h"
 #include "engine/io/output_target.h"
 #include "engine/io/path_pattern.h"
@@ -14,9 +15,15 @@ namespace flowrun::runner {
 
 namespace {
 
+// A folder that a job on a cluster has written stands for its parts.
 std::vector<std::string> matching_files(const std::vector<std::string>& given) {
   std::vector<std::string> out;
   for (const std::string& path : given) {
+    if (const auto manifest = cluster::read_manifest(path)) {
+      const std::vector<std::string> parts = cluster::paths_of_parts(path, *manifest);
+      out.insert(out.end(), parts.begin(), parts.end());
+      continue;
+    }
     if (!io::is_path_pattern(path)) {
       out.push_back(path);
       continue;

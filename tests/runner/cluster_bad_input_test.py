@@ -4,6 +4,7 @@ one output. Each is told with its path, and nothing is left."""
 
 import os
 import pathlib
+import re
 import socket
 import subprocess
 
@@ -46,6 +47,26 @@ class cluster_bad_input_test(cluster_process):
         finally:
             os.close(read)
             os.close(write)
+
+    def test_more_to_merge_than_a_task_has_memory_for(self):
+        numbers = range(60)
+        sorts = "".join(f"""  drawn{i}:  {{op: generate, with: {{rows: 10, columns: {{k: "rand({i}, i)"}}}}}}
+  sorted{i}: {{op: sort, in: drawn{i}, with: {{by: [k]}}}}
+""" for i in numbers)  # fmt: skip
+        self.write("job.yaml", f"""flowrun: 1
+nodes:
+{sorts}  merged: {{op: merge, in: [{", ".join(f"sorted{i}" for i in numbers)}], with: {{by: [k]}}}}
+  all:    {{op: file.write_csv, in: merged, with: {{path: out/all.csv}}}}
+""")
+        for words in (["run", "-q"], ["plan"]):
+            done = self.flowrun(*words, "job.yaml", "-T", "scratch", "-m", "64MiB", "--cluster", "local:2", "--tasks", "2")
+            self.assertEqual((done.returncode, done.stdout), (78, ""), done.stderr)
+            self.assertRegex(done.stderr, "a task of stage 61, which merges 120 files, needs [0-9]+ MiB of memory, and has 32.0 MiB")
+            enough = re.search("run with (-m [0-9]+MiB), or .* fewer tasks", done.stderr)
+            self.assertTrue(enough, done.stderr)
+        self.assertFalse((self.dir / "out").exists())
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", *enough[1].split(), "--cluster", "local:2", "--tasks", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_directory_that_this_machine_does_not_see(self):
         done = self.work("nowhere", 0, "--host", "there")

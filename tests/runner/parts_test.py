@@ -182,6 +182,18 @@ nodes:
         # Without a type the rows are those of the sort benchmark, as in a file.
         self.verify_fails("kept/part-00002 ends within a row|kept/part-00002 has", "--by", "key")
 
+    def test_a_source_is_inferred(self):
+        for kind in ("csv", "json", "npy"):
+            with self.subTest(kind):
+                # Of more parts than rows some have none.
+                for made, width, rows in ((ROWS, 3, 5000), (FEW, 5, 2)):
+                    self.write_parts(kind, made=made, width=width)
+                    done = self.flowrun("infer", "kept")
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("path: kept", done.stdout)
+                    self.write("read.yaml", f"flowrun: 1\n{done.stdout}  sum: {{op: reduce, in: kept, with: {{let: {{rows: 'count()'}}}}}}\n")
+                    self.assertIn(f"sum.rows = {rows}", self.results(self.flowrun("read.yaml", "-T", "scratch")))
+
     def test_parts_without_rows(self):
         for kind in FORMATS:
             with self.subTest(kind):

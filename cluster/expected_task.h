@@ -1,0 +1,29 @@
+// What is known of tasks before a job runs: how many there will be, and a job like theirs.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "cluster/driver.h"
+#include "specs/job.pb.h"
+
+namespace flowrun::cluster {
+
+// Of a stage.
+struct task_count {
+  size_t num_tasks = 1;
+  bool at_most = false;  // it depends on rows that aren't there yet
+};
+
+// By stage.
+std::vector<task_count> task_counts(const divided_job& job);
+
+// How many files of earlier stages have the rows of an input. Where that isn't known, one.
+size_t num_files(const divided_job& job, const stage_input& in);
+
+// The first task of a stage, with as many files to read as earlier stages will write. There are no such files: it can
+// be checked and planned, and not run. Nothing where a control node is the stage.
+std::optional<specs::JobSpec> expected_task(const divided_job& job, size_t stage);
+
+}  // namespace flowrun::cluster
