@@ -39,8 +39,9 @@ void check_task_memory(const cluster::divided_job& job, const resources& of_task
     if (planned.faults.empty()) continue;
     const uint64_t needed = (plan::least_memory(checked.checked, machine) + MiB - 1) / MiB;
     throw error(error_kind::bad_spec,
-                fmt::format("a task of stage {}{} needs {} MiB of memory, and has {}", s + 1,
-                            merged_files(job, job.cut.all[s]), needed, format_bytes(of_task.memory_bytes)),
+                fmt::format("a task of stage {}{} needs {} MiB of memory, and has {}\n  expected: {}", s + 1,
+                            merged_files(job, job.cut.all[s]), needed, format_bytes(of_task.memory_bytes),
+                            planned.faults.front().expected),
                 fmt::format("run with -m {}MiB, or divide the stages into fewer tasks (--tasks)", needed * at_once));
   }
 }

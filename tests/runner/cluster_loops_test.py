@@ -95,6 +95,18 @@ class cluster_loops_test(cluster_process):
         self.assertEqual(self.files("scratch"), [])
         self.assertEqual([path.name for path in (self.dir / "out").glob(".*")], [])
 
+    def test_too_little_memory_for_a_task_of_a_body(self):
+        """How many files it reads depends on rows. It names the task's memory, and says how that comes from -m."""
+        self.write("job.yaml", SEARCH)
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--tasks", "30", "--divide-from", "1",
+                            "-m", "80MiB")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertRegex(done.stderr, r"in 'levels', iteration \d+: task \d+ of stage \d+: a memory budget of 40.0 MiB is too")
+        self.assertRegex(done.stderr, r"\n  expected: memory: \d+MiB or more; phase 1 wants at least\n")
+        self.assertRegex(done.stderr, r"\n +\d+ others +\d+")
+        self.assertIn("help: that is what a task has: with local:N an N-th of -m, ", done.stderr)
+        self.assertNotIn("run with -m", done.stderr)
+
     def test_a_search(self):
         self.write("job.yaml", SEARCH)
         expected = self.expected("--report", "alone.json")
