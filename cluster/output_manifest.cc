@@ -115,6 +115,9 @@ std::optional<output_manifest> read_manifest(const std::string& folder) {
                            p.at("hash").get<std::string>(), key_at(p, "first"), key_at(p, "last")});
       const std::string& name = out.parts.back().name;
       if (!is_name(name)) damaged(path, fmt::format("a part of it lies elsewhere: {}", name));
+      for (const char* key : {"first", "last"})
+        if (p.contains(key) && p[key].size() != out.sorted_by.size())
+          damaged(path, fmt::format("a key of {} is not what it is sorted by", name));
       if (!names.insert(name).second) damaged(path, fmt::format("it names {} twice, or as a part of itself", name));
       rows += out.parts.back().rows;
       bytes += out.parts.back().bytes;

@@ -130,6 +130,8 @@ class parts_test(process_test):
         self.assertEqual(said, f"Sorted by k, n, from {first} to {last}, says the manifest")
         self.change_manifest(lambda told: told["parts"][0].update(first="none"))
         self.verify_fails("kept/manifest.json: it is no manifest of parts")
+        self.change_manifest(lambda told: told["parts"][0].update(first=[1]))
+        self.verify_fails("kept/manifest.json: a key of part-00000 is not what it is sorted by")
 
     def test_ends_of_every_type(self):
         long = "x" * 300
