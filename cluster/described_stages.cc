@@ -9,6 +9,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
+#include "engine/plan/plan_message.h"
 #include "operators/parts/order/row_limit.h"
 
 namespace flowrun::cluster {
@@ -26,12 +27,6 @@ step_words first_step(const plan::graph& g, int node) {
   if (n.declaration->division == plan::operator_division::sorting) return {"sorts   runs of", "runs", "of"};
   if (operators::rows_that_matter(n)) return {"takes   the first rows for", "first rows", "for"};
   return {"reduces rows for", "partial results", "of"};
-}
-
-plan::order range_of(const plan::graph& g, const stage_input& in, size_t kept_together) {
-  plan::order by = order_of(g, in);
-  if (kept_together > 0) by.resize(std::min(kept_together, by.size()));
-  return by;
 }
 
 std::string described_input(const plan::graph& g, const stage_input& in, size_t kept_together) {
@@ -59,13 +54,7 @@ plan::PlanStageInput input_message(const plan::graph& g, const stage_input& in, 
   if (in.runs) out.set_rows(first_step(g, in.node).gives);
   out.set_part(in.how == reading::all ? "all" : in.how == reading::piece ? "piece" : "range");
   if (in.how != reading::merged) return out;
-  for (const plan::order_term& term : range_of(g, in, kept_together)) {
-    plan::PlanOrderTerm& to = *out.add_range_of();
-    to.set_column(term.column);
-    to.set_descending(term.descending);
-    to.set_from(term.from);
-    to.set_length(term.length);
-  }
+  *out.mutable_range_of() = plan::to_proto(range_of(g, in, kept_together));
   return out;
 }
 

@@ -108,7 +108,7 @@ class driver::work {
 
   void finish_outputs() {
     for (const auto& [n, folder] : outputs_)
-      folder->finish(job_.report.job(), order_of_output(graph_, at(n)), job_.parts[at(n).id]);
+      folder->finish(job_.report.job(), texts_of(order_of_output(graph_, at(n))), job_.parts[at(n).id]);
     for (const auto& [n, folder] : outputs_) folder->place();
     for (const auto& [n, tree] : trees_) tree->place(job_.parts[at(n).id].at(0).path);
     for (const auto& [n, folder] : outputs_) {

@@ -260,9 +260,7 @@ std::string graph_run::kept_together_in(size_t s) const {
   const stage& st = cut_.all[s];
   for (const stage_input& in : st.inputs) {
     if (in.how != reading::merged || st.kept_together == 0) continue;
-    plan::order by = order_of(graph_, in);
-    by.resize(std::min(st.kept_together, by.size()));
-    return plan::to_string(by);
+    return plan::to_string(range_of(graph_, in, st.kept_together));
   }
   return {};
 }

@@ -149,11 +149,10 @@ std::string output_folder::part_path(const std::string& path, const std::string&
   return fmt::format("{}/part-{:05}.{}{}", hidden_path(io::followed_output(path), id), task, attempt, ending_of(path));
 }
 
-void output_folder::finish(const std::string& job, const plan::order& sorted_by,
+void output_folder::finish(const std::string& job, const std::vector<std::string>& sorted_by,
                            const std::vector<output_part>& parts) {
   if (placed_) return;
-  output_manifest manifest{id_, job, {}, {}};
-  for (const plan::order_term& term : sorted_by) manifest.sorted_by.push_back(plan::to_string(plan::order{term}));
+  output_manifest manifest{id_, job, sorted_by, {}};
   std::set<std::string> names = {output_manifest::name};
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string name = fmt::format("part-{:05}{}", i, ending_of(path_));

@@ -13,8 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/plan/order.h"
-
 namespace flowrun::cluster {
 
 struct output_part {
@@ -45,7 +43,7 @@ class output_folder {
   // What is there stays, for a process that goes on with the run.
   void keep() { keeps_ = true; }
   // Makes them parts, with the manifest; whatever else is in the folder goes. `sorted_by`: output_manifest's.
-  void finish(const std::string& job, const plan::order& sorted_by, const std::vector<output_part>& parts);
+  void finish(const std::string& job, const std::vector<std::string>& sorted_by, const std::vector<output_part>& parts);
   // Gives the folder its name, in place of what has it.
   void place();
 

@@ -19,9 +19,9 @@ struct output_manifest {
     std::string name;
     uint64_t rows = 0, bytes = 0;
     std::string hash;  // hexadecimal XXH3 of its bytes
-    // Keys of its first and its last row: JSON, a list with a value for each of `sorted_by`. What is no text of JSON, or
-    // longer than 200 bytes, is {"hex": "00ff", "bytes": 2}, of its front. Empty: it has no rows, or nobody knows their
-    // order.
+    // Keys of its first and its last row: JSON, a list with a value for each of `sorted_by`. What is no text of JSON,
+    // or longer than 200 bytes, is {"hex": "00ff", "bytes": 2}, of its front. Empty: it has no rows, or nobody knows
+    // their order.
     std::string first, last;
   };
   std::string run;  // that has written it

@@ -27,8 +27,8 @@ std::vector<std::string> spark_settings() {
           "spark.excludeOnFailure.task.maxTaskAttemptsPerNode=3",
           "spark.excludeOnFailure.stage.maxFailedTasksPerExecutor=6",
           "spark.excludeOnFailure.application.maxFailedTasksPerExecutor=12",
-          // A task that no machine is left for waits as long as it takes until a lost machine is missed, and not for two
-          // minutes.
+          // A task that no machine is left for waits as long as it takes until a lost machine is missed, and not for
+          // two minutes.
           "spark.scheduler.excludeOnFailure.unschedulableTaskSetTimeout=20"};
 }
 

@@ -16,12 +16,6 @@ namespace flowrun::cluster {
 
 namespace {
 
-std::vector<std::string> texts_of(const plan::order& o) {
-  std::vector<std::string> out;
-  for (const plan::order_term& term : o) out.push_back(plan::to_string(plan::order{term}));
-  return out;
-}
-
 specs::Input input_from(const std::string& node, const std::string& port = {}) {
   specs::Input out;
   out.set_from_node(node);
@@ -268,6 +262,12 @@ record::row_type type_of(const plan::graph& g, const stream& s) {
   if (const auto rows = operators::partial_rows(g, n)) return rows->type;
   return n.facts.sorts_by.empty() ? operators::partial_type(n.settings.as<operators::reduction>())
                                   : g.input_of(n, 0).type;
+}
+
+std::vector<std::string> texts_of(const plan::order& o) {
+  std::vector<std::string> out;
+  for (const plan::order_term& term : o) out.push_back(plan::to_string(plan::order{term}));
+  return out;
 }
 
 plan::order order_of_output(const plan::graph& g, const plan::node& sink) {

@@ -38,6 +38,9 @@ record::row_type type_of(const plan::graph& g, const stream& s);
 // By what the rows of a sink are sorted, as far as is known: over all of its parts.
 plan::order order_of_output(const plan::graph& g, const plan::node& sink);
 
+// As jobs name sort keys.
+std::vector<std::string> texts_of(const plan::order& o);
+
 specs::JobSpec job_of_task(const plan::graph& g, const stages& all, size_t stage, const task& t);
 
 }  // namespace flowrun::cluster

@@ -426,4 +426,10 @@ plan::order order_of(const plan::graph& g, const stage_input& in) {
   return g.nodes[static_cast<size_t>(in.node)].outputs[static_cast<size_t>(in.port)].sorted_by;
 }
 
+plan::order range_of(const plan::graph& g, const stage_input& in, size_t kept_together) {
+  plan::order by = order_of(g, in);
+  if (kept_together > 0) by.resize(std::min(kept_together, by.size()));
+  return by;
+}
+
 }  // namespace flowrun::cluster

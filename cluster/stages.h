@@ -92,5 +92,7 @@ plan::order order_of_runs(const plan::graph& g, int sort);
 
 // What the stream is sorted by, for those who merge it.
 plan::order order_of(const plan::graph& g, const stage_input& in);
+// As much of it as tells the ranges of tasks apart. `kept_together`: stage's; 0: all of it.
+plan::order range_of(const plan::graph& g, const stage_input& in, size_t kept_together);
 
 }  // namespace flowrun::cluster

@@ -62,13 +62,7 @@ void add_node(const node& n, PhysicalPlan& out) {
       column.set_name(c.name);
       column.set_type(record::to_string(c.type));
     }
-    for (const order_term& term : port.sorted_by) {
-      PlanOrderTerm& t = *o.add_sorted_by();
-      t.set_column(term.column);
-      t.set_descending(term.descending);
-      t.set_from(term.from);
-      t.set_length(term.length);
-    }
+    *o.mutable_sorted_by() = to_proto(port.sorted_by);
     PlanEstimate& e = *o.mutable_estimate();
     e.set_known(port.estimate.known);
     e.set_exact(port.estimate.exact);
@@ -148,6 +142,18 @@ void add_structure(const physical_plan& plan, PhysicalPlan& out) {
 }
 
 }  // namespace
+
+google::protobuf::RepeatedPtrField<PlanOrderTerm> to_proto(const order& o) {
+  google::protobuf::RepeatedPtrField<PlanOrderTerm> out;
+  for (const order_term& term : o) {
+    PlanOrderTerm& t = *out.Add();
+    t.set_column(term.column);
+    t.set_descending(term.descending);
+    t.set_from(term.from);
+    t.set_length(term.length);
+  }
+  return out;
+}
 
 PhysicalPlan to_proto(const graph& g, const physical_plan& plan) {
   PhysicalPlan out;

@@ -8,6 +8,7 @@
 
 namespace flowrun::plan {
 
+google::protobuf::RepeatedPtrField<PlanOrderTerm> to_proto(const order& o);
 PhysicalPlan to_proto(const graph& g, const physical_plan& plan);
 
 // Indented; names as in plan.proto. Numbers of 64 bits are texts, as JSON of Protocol Buffers has it.
