@@ -6,7 +6,6 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
-#include "engine/expr/pattern_memory.h"
 #include "engine/plan/physical_plan.h"
 #include "runner/job_loading.h"
 #include "runner/words.h"
@@ -26,15 +25,15 @@ std::string merged_files(const cluster::divided_job& job, const cluster::stage& 
 
 void check_task_memory(const cluster::divided_job& job, const resources& of_task, size_t at_once) {
   use_exchange_words();
-  plan::machine machine = machine_of(of_task);
-  machine.pattern_bytes = expr::pattern_bytes_in_budget();
+  // Without the memory of regular expressions: this process has those of the whole job, too, and would count them.
+  const plan::machine machine = machine_of(of_task);
   for (size_t s = 0; s < job.cut.all.size(); ++s) {
     std::optional<specs::JobSpec> spec = cluster::expected_task(job, s);
     if (!spec) continue;
     std::vector<std::string> missing;
     const plan::check_result checked =
         check_job(std::make_shared<const specs::JobSpec>(*std::move(spec)), missing, {}, false, {}, job.graph->scalars);
-    if (!checked.faults.empty()) continue;  // it needs files, which aren't there yet
+    if (!checked.faults.empty()) continue;  // told by the task, which sees its files
     const plan::plan_result planned = plan::make_plan(checked.checked, machine);
     if (planned.faults.empty()) continue;
     const uint64_t needed = (plan::least_memory(checked.checked, machine) + MiB - 1) / MiB;
