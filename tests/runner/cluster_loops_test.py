@@ -95,6 +95,20 @@ class cluster_loops_test(cluster_process):
         self.assertEqual(self.files("scratch"), [])
         self.assertEqual([path.name for path in (self.dir / "out").glob(".*")], [])
 
+    def test_plan_tells_programs_the_stages_of_bodies(self):
+        self.write("job.yaml", SEARCH)
+        words = ("plan", "job.yaml", "--cluster", "local:3")
+        stages = json.loads(self.flowrun(*words, "-f", "json").stdout)["stages"]
+        loop, = (stage for stage in stages if "least_divided_bytes" in stage)
+        body, = loop["bodies"]
+        self.assertEqual(body["path"], "levels")
+        text = self.flowrun(*words).stdout
+        self.assertIn(f"on a cluster: {len(stages)} stages\n", text)
+        self.assertIn(f"levels: {len(body['stages'])} stages each time\n", text)
+        whole = [reason for stage in stages + body["stages"] for reason in stage["whole_because"]]
+        self.assertEqual(len(whole), sum(line.count("' (") for line in text.splitlines() if "whole, because of" in line))
+        self.assertTrue(any(stage["at_most"] for stage in body["stages"]))
+
     def test_too_little_memory_for_a_task_of_a_body(self):
         """How many files it reads depends on rows. It names the task's memory, and says how that comes from -m."""
         self.write("job.yaml", SEARCH)
