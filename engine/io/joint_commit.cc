@@ -103,7 +103,8 @@ class joint_commit {
         placed.refuse_seen(path, identify(path, true));
         output_of(n).place(n.name, num_placed + 1 < names_.size());
         states_[num_placed++] = output_state::not_durable;  // what fails from here on takes it back, too
-        placed.add(path, identify(path, true));
+        // After the last one nothing may fail: what it has replaced is not kept.
+        if (num_placed < names_.size()) placed.add(path, identify(path, true));
       }
     } catch (const error& problem) {
       undo(num_placed);

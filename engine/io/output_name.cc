@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -45,11 +46,10 @@ int new_directories::make(const std::string& directory) {
   const std::filesystem::path parent = std::filesystem::path(directory).parent_path();
   if (!parent.empty() && parent != directory)
     if (const int cause = make(parent.string()); cause != 0) return cause;
-  if (mkdir(directory.c_str(), 0777) == 0) {
-    made_.push_back(directory);
-    return 0;
-  }
+  made_.push_back(directory);  // before it is there: without memory nothing is made that would then stay
+  if (mkdir(directory.c_str(), 0777) == 0) return 0;
   const int cause = errno;
+  made_.pop_back();
   if (cause != EEXIST) return cause;
   return std::filesystem::is_directory(directory, ignored) ? 0 : ENOTDIR;
 }
@@ -101,9 +101,19 @@ void output_name::make_directory() {
                 hint_for_output(cause));
 }
 
+bool output_name::try_open_directory() noexcept {
+  char text[PATH_MAX] = ".";
+  if (name_at_ >= sizeof(text)) {
+    errno = ENAMETOOLONG;
+    return false;
+  }
+  if (name_at_ > 0) text[path_.copy(text, name_at_)] = '\0';
+  descriptor_ = ::open(text, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  return descriptor_ >= 0;
+}
+
 void output_name::open_directory() {
-  descriptor_ = ::open(directory().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor_ < 0) fail("write", errno);
+  if (!try_open_directory()) fail("write", errno);
 }
 
 void output_name::close_directory() noexcept {
@@ -131,7 +141,7 @@ void output_name::look_at_directory() {
 
 bool output_name::exists() const {
   struct statx found {};
-  if (statx(descriptor_, name_text().c_str(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MODE, &found) != 0) {
+  if (statx(descriptor_, name_text(), AT_SYMLINK_NOFOLLOW, STATX_TYPE | STATX_MODE, &found) != 0) {
     if (errno != ENOENT) fail("write", errno);
     return false;
   }
@@ -162,9 +172,9 @@ void output_name::remember_content(int content) {
   number_ = held.st_ino;
 }
 
-bool output_name::is_content(int directory, const std::string& name) const {
+bool output_name::is_content(int directory, const char* name) const noexcept {
   struct stat named {};
-  return fstatat(directory, name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == device_ &&
+  return fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == device_ &&
          named.st_ino == number_;
 }
 
@@ -172,7 +182,7 @@ bool output_name::is_content(int directory, const std::string& name) const {
 bool output_name::set_aside(int directory, const spare_names& spare) {
   for (int number = 0; number < most_spare_names; ++number) {
     const std::string other = spare(number);
-    if (linkat(descriptor_, name_text().c_str(), directory, other.c_str(), 0) == 0) {
+    if (linkat(descriptor_, name_text(), directory, other.c_str(), 0) == 0) {
       old_ = other;
       return true;
     }
@@ -182,14 +192,14 @@ bool output_name::set_aside(int directory, const spare_names& spare) {
 }
 
 void output_name::replace(int directory, std::string& hidden, bool keep_old, const spare_names& spare) {
-  const std::string name = name_text();
-  if (keep_old && renameat2(directory, hidden.c_str(), descriptor_, name.c_str(), RENAME_EXCHANGE) == 0) {
+  const char* const name = name_text();
+  if (keep_old && renameat2(directory, hidden.c_str(), descriptor_, name, RENAME_EXCHANGE) == 0) {
     old_ = std::exchange(hidden, {});
     state_ = state::exchanged;
     return;
   }
   const bool kept = keep_old && (errno == EINVAL || errno == ENOSYS) && set_aside(directory, spare);
-  if (renameat(directory, hidden.c_str(), descriptor_, name.c_str()) != 0) {
+  if (renameat(directory, hidden.c_str(), descriptor_, name) != 0) {
     const int cause = errno;
     if (kept) unlinkat(directory, std::exchange(old_, {}).c_str(), 0);
     fail("replace", cause);
@@ -199,10 +209,10 @@ void output_name::replace(int directory, std::string& hidden, bool keep_old, con
 }
 
 bool output_name::take_free(int directory, std::string& hidden) {
-  const std::string name = name_text();
-  const bool plain = renameat2(directory, hidden.c_str(), descriptor_, name.c_str(), RENAME_NOREPLACE) != 0;
+  const char* const name = name_text();
+  const bool plain = renameat2(directory, hidden.c_str(), descriptor_, name, RENAME_NOREPLACE) != 0;
   if (plain && errno != EINVAL && errno != ENOSYS) return false;
-  if (plain && renameat(directory, hidden.c_str(), descriptor_, name.c_str()) != 0) return false;
+  if (plain && renameat(directory, hidden.c_str(), descriptor_, name) != 0) return false;
   hidden.clear();
   state_ = state::made;
   return true;
@@ -217,12 +227,12 @@ void output_name::refuse_existing() const {
 }
 
 void output_name::take_new(int directory, std::string& hidden) {
-  const std::string name = name_text();
+  const char* const name = name_text();
   int cause = 0;
-  if (renameat2(directory, hidden.c_str(), descriptor_, name.c_str(), RENAME_NOREPLACE) != 0) cause = errno;
+  if (renameat2(directory, hidden.c_str(), descriptor_, name, RENAME_NOREPLACE) != 0) cause = errno;
   // File systems that know no such renaming have hard links, which replace nothing either.
   if (cause == EINVAL || cause == ENOSYS) {
-    cause = linkat(directory, hidden.c_str(), descriptor_, name.c_str(), 0) == 0 ? 0 : errno;
+    cause = linkat(directory, hidden.c_str(), descriptor_, name, 0) == 0 ? 0 : errno;
     if (cause == 0) unlinkat(directory, hidden.c_str(), 0);
   }
   if (cause == EEXIST) refuse_existing();
@@ -233,13 +243,13 @@ void output_name::take_new(int directory, std::string& hidden) {
 
 bool output_name::undo(int directory, std::string& hidden) noexcept {
   if (state_ == state::as_before) return true;
-  const std::string name = name_text();
+  const char* const name = name_text();
   if (state_ == state::replaced || !is_content(descriptor_, name)) return false;
-  if (state_ == state::made && unlinkat(descriptor_, name.c_str(), 0) != 0) return false;
-  if (state_ == state::set_aside && renameat(directory, old_.c_str(), descriptor_, name.c_str()) != 0) return false;
+  if (state_ == state::made && unlinkat(descriptor_, name, 0) != 0) return false;
+  if (state_ == state::set_aside && renameat(directory, old_.c_str(), descriptor_, name) != 0) return false;
   if (state_ == state::exchanged) {
-    if (renameat2(directory, old_.c_str(), descriptor_, name.c_str(), RENAME_EXCHANGE) != 0) return false;
-    hidden = old_;  // the content again
+    if (renameat2(directory, old_.c_str(), descriptor_, name, RENAME_EXCHANGE) != 0) return false;
+    hidden = std::move(old_);  // the content again
   }
   old_.clear();
   state_ = state::as_before;

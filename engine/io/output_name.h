@@ -65,6 +65,8 @@ class output_name {
   [[noreturn]] void fail(const char* what, int cause) const;
   void make_directory();
   void open_directory();
+  // The same on the way back, where there may be no memory left. False, with errno set, where it can't be opened.
+  bool try_open_directory() noexcept;
   void close_directory() noexcept;
   // The directory must still be the one that was opened. Only where it is gone (an abandoned output of another job may
   // have taken it away: unnamed files don't count) another one of the same owner will do.
@@ -77,14 +79,15 @@ class output_name {
   void take_over_permissions(int content) const;
   // Which file the content is, for telling it from others.
   void remember_content(int content);
-  bool is_content(int directory, const std::string& name) const;
+  bool is_content(int directory, const char* name) const noexcept;
 
   // The content has no name yet and was given this one.
   void note_made() { state_ = state::made; }
   // The content, which is called `hidden` in that directory, gets the name. `exists`: what exists() said. With
   // `keep_old` what it replaces is kept there, where the file system can.
   void take(int directory, std::string& hidden, bool exists, bool keep_old, const spare_names& spare);
-  // Says what take() did is as it was before. False where that can't be done, and the new content stays.
+  // What take() did is as it was before. False where that can't be done, and the new content stays. Takes no memory, of
+  // which there may be none left.
   bool undo(int directory, std::string& hidden) noexcept;
   // The same where nothing may be replaced, not even a link: throws error(output) when something has the name.
   void take_new(int directory, std::string& hidden);
@@ -101,7 +104,7 @@ class output_name {
   // What has become of the name.
   enum class state { as_before, made, exchanged, set_aside, replaced };
 
-  std::string name_text() const { return std::string(name()); }
+  const char* name_text() const { return path_.c_str() + name_at_; }
   bool take_free(int directory, std::string& hidden);
   bool set_aside(int directory, const spare_names& spare);
   void replace(int directory, std::string& hidden, bool keep_old, const spare_names& spare);

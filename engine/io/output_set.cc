@@ -250,11 +250,15 @@ void output_set::prepare() {
   }
 }
 
-// It must still be the one that prepare() has found.
+// Whether what is open is still the one that prepare() has found.
+bool output_set::is_same_directory(const member& m) noexcept {
+  struct stat info {};
+  return fstat(m.name.directory_descriptor(), &info) == 0 && info.st_dev == m.device && info.st_ino == m.directory;
+}
+
 void output_set::reopen_directory(member& m) {
   m.name.open_directory();
-  struct stat info {};
-  if (fstat(m.name.directory_descriptor(), &info) == 0 && info.st_dev == m.device && info.st_ino == m.directory) return;
+  if (is_same_directory(m)) return;
   m.name.close_directory();
   throw error(error_kind::output,
               fmt::format("can't write {}: its directory was exchanged while the outputs got their names", m.path),
@@ -276,12 +280,7 @@ void output_set::place(size_t name, bool keep_old) {
 
 bool output_set::undo(size_t name) noexcept {
   member& m = at(name);
-  try {
-    reopen_directory(m);
-  } catch (...) {
-    return false;
-  }
-  const bool done = m.name.undo(descriptor_, m.hidden);
+  const bool done = m.name.try_open_directory() && is_same_directory(m) && m.name.undo(descriptor_, m.hidden);
   m.name.close_directory();
   return done;
 }

@@ -79,6 +79,7 @@ class output_set final : public joint_output {
   void look_at(const std::string& path, const std::string& followed) const;
   member& at(size_t file) const;
   std::unique_ptr<file> open_member(const member& m, int flags) const;
+  static bool is_same_directory(const member& m) noexcept;
   static void reopen_directory(member& m);
 
   const std::string path_;

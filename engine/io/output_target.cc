@@ -205,7 +205,7 @@ void output_target::prepare() {
     link_sibling();
   else if (faccessat(directory, ".", W_OK | X_OK, AT_EACCESS) != 0)
     name_.fail("write", errno);
-  if (!temporary_.empty() && !name_.is_content(directory, temporary_)) name_.fail("write", ENOENT);
+  if (!temporary_.empty() && !name_.is_content(directory, temporary_.c_str())) name_.fail("write", ENOENT);
 }
 
 void output_target::place(bool keep_old) {

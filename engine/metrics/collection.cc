@@ -13,8 +13,8 @@ collection::attachment::~attachment() {
 collection::attachment collection::attach(collector from) {
   mutex_lock lock(mutex_);
   attachment out;
-  out.owner_ = this;
   out.where_ = collectors_.insert(collectors_.end(), std::move(from));
+  out.owner_ = this;  // last: without memory it is destroyed here, and would wait for the lock
   return out;
 }
 

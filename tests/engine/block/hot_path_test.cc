@@ -5,8 +5,8 @@
 
 #include "engine/block/block_prefetcher.h"
 #include "engine/block/buffered_writer.h"
-#include "tests/engine/block/counting_new.h"
 #include "tests/engine/block/recognisable_blocks.h"
+#include "tests/support/scarce_memory.h"
 #include "tests/support/scratch_rig.h"
 #include "tests/support/temporary_directory.h"
 

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 #include <map>
+#include <new>
 
 #include "engine/base/error.h"
 #include "engine/io/output_file.h"
@@ -15,6 +16,7 @@
 #include "tests/engine/io/failing_names.h"
 #include "tests/support/byte_files.h"
 #include "tests/support/error_of.h"
+#include "tests/support/scarce_memory.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/wakers.h"
 
@@ -61,6 +63,18 @@ class joint_commit_test : public testing::Test {
     states out;
     for (const output_result& r : results) out.push_back(r.state);
     return out;
+  }
+
+  // The state of all, which are gone then, when the commit finds so little memory.
+  static output_state commit_with(uint64_t num_more, outputs all) {
+    std::vector<output_result> results;
+    const memory_runs_out now(num_more);
+    try {
+      commit_together(all, results);
+    } catch (const std::bad_alloc&) {
+    }
+    all.clear();
+    return results.empty() ? as_before : results.front().state;
   }
 
   void expect_all_as_before() {
@@ -131,6 +145,20 @@ TEST_F(joint_commit_test, a_failing_exchange_or_rename_puts_the_others_back) {
   EXPECT_EQ(last.num_calls(), 1);
   all.clear();
   expect_all_as_before();
+}
+
+// What was exchanged before memory ran out gets its name back without any.
+TEST_F(joint_commit_test, whenever_memory_runs_out_all_is_as_before_or_in_place) {
+  const auto names = {"new file with a long name", "old file with a long name", "older file with a long name"};
+  uint64_t num_more = 0;
+  while (commit_with(num_more, finished(names)) == as_before) {
+    expect_all_as_before();
+    ++num_more;
+  }
+  EXPECT_GT(num_more, 50U);
+  // Only the names are not made durable yet.
+  for (const char* name : names) expect_new(name);
+  EXPECT_EQ(home.num_entries(), 3U);
 }
 
 TEST_F(joint_commit_test, where_nothing_can_be_exchanged_the_old_file_is_set_aside) {

@@ -10,6 +10,7 @@
 
 #include <filesystem>
 #include <map>
+#include <new>
 #include <random>
 
 #include "engine/base/error.h"
@@ -18,6 +19,7 @@
 #include "engine/io/output_set_writer.h"
 #include "tests/engine/io/failing_names.h"
 #include "tests/support/error_of.h"
+#include "tests/support/scarce_memory.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/wakers.h"
 
@@ -77,6 +79,19 @@ class output_set_test : public testing::Test {
       failure_ = problem.what();
     }
     return results.front().state;
+  }
+  // The state of all files when the commit finds so little memory.
+  static output_state commit_with(uint64_t num_more, std::unique_ptr<output_set> one) {
+    std::vector<std::unique_ptr<joint_output>> all;
+    all.push_back(std::move(one));
+    std::vector<output_result> results;
+    const memory_runs_out now(num_more);
+    try {
+      commit_together(all, results);
+    } catch (const std::bad_alloc&) {
+    }
+    all.clear();
+    return results.empty() ? output_state::as_before : results.front().state;
   }
 
   static contents many(size_t count) {
@@ -150,6 +165,25 @@ TEST_F(output_set_test, whichever_call_fails_all_is_as_before) {
       EXPECT_THAT(failure_, Not(HasSubstr("in place")));
       EXPECT_EQ(found(), before) << nth;
     }
+}
+
+// Directories of what was exchanged before memory ran out are opened anew without any.
+TEST_F(output_set_test, whenever_memory_runs_out_all_is_as_before_or_in_place) {
+  const std::string inner = "d/old file with a long name";
+  const contents before{{"d", "directory"}, {inner, "old"}, {"older file", "older"}};
+  const contents after{{"d", "directory"}, {inner, "2"},         {"older file", "3"},
+                       {"a", "1"},         {"new", "directory"}, {"new/d", "4"}};
+  std::filesystem::create_directory(home / "d");
+  home.write(inner, "old");
+  home.write("older file", "older");
+  uint64_t num_more = 0;
+  while (commit_with(num_more, written({{"a", "1"}, {inner, "2"}, {"older file", "3"}, {"new/d", "4"}}, 0)) ==
+         output_state::as_before) {
+    ASSERT_EQ(found(), before) << num_more;
+    ++num_more;
+  }
+  EXPECT_GT(num_more, 50U);
+  EXPECT_EQ(found(), after);
 }
 
 TEST_F(output_set_test, what_cannot_be_put_back_is_named_and_not_lost) {

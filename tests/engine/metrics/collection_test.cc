@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <optional>
 #include <thread>
+
+#include "tests/support/scarce_memory.h"
 
 namespace flowrun::metrics {
 namespace {
@@ -41,6 +44,22 @@ TEST(collection, asks_no_more_once_detached) {
   const auto two = c.attach(giving(2));
   one.reset();
   EXPECT_EQ(values_of(c), (std::vector<double>{2}));
+}
+
+TEST(collection, without_memory_nothing_is_attached) {
+  collection c;
+  collector one = giving(1);
+  bool refused = false;
+  {
+    const memory_runs_out now(0);
+    try {
+      const auto attached = c.attach(std::move(one));
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+  }
+  EXPECT_TRUE(refused);
+  EXPECT_EQ(values_of(c), std::vector<double>());
 }
 
 TEST(collection, an_attachment_can_be_moved) {
