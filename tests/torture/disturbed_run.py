@@ -28,6 +28,8 @@ def patience():
 HIDDEN = re.compile(r"(out/(?P<directory>([^/]+/)*))?\.(?P<name>[^/]+)\.flowrun-\d+\.tmp")
 # Of an output with several files: each is a part of the whole, until all of them get their names.
 HIDDEN_PART = re.compile(r"(out/)?\.[^/]+\.flowrun-\d+\.tmp/\d+(\.\d+)?")
+# In the message of a commit that could be neither done nor taken back.
+OLD_CONTENT = re.compile(r"\(what it replaced is ([^)]+)\)")
 RIGHT, OLD_ONE, ABSENT, WRONG = "right", "old", "absent", "wrong"
 
 
@@ -159,11 +161,18 @@ class workplace:
             problems += self.wrong_with_message(done, cause, codes)
         problems += self.wrong_states(states)
         left = self.left_over()
+        if done.code > 0 and self.with_old:
+            left = self.not_told(left, done.said)
         if left and not may_leave:
             problems.append(f"left behind: {', '.join(left)}")
         if problems:
             problems.append("it said: " + done.said.strip()[:600])
         return problems
+
+    def not_told(self, left, said):
+        """Without the old content that can't be put back: it is kept, and the message says where."""
+        kept = {path for path in OLD_CONTENT.findall(said) if path in left and (self.root / path).read_bytes() == OLD}
+        return [path for path in left if path not in kept]
 
     def wrong_states(self, states):
         found = set(states.values())
