@@ -30,16 +30,26 @@ bool refuses_allocation() {
   return fails(found);
 }
 
-// The C library ends the process where it has no memory to note the destructor of a thread's variable
-// (__cxa_thread_atexit_impl, which asks for four words).
-bool is_of_tls_destructor(const void* caller, size_t count, size_t length) {
-  if (count != 1 || length != 4 * sizeof(void*)) return false;
+bool is_in_c_library(const void* caller) {
   static const void* const library = [] {
     Dl_info found{};
     return dladdr(reinterpret_cast<const void*>(&__cxa_atexit), &found) != 0 ? found.dli_fbase : nullptr;
   }();
   Dl_info found{};
   return dladdr(caller, &found) != 0 && found.dli_fbase == library;
+}
+
+// The C library ends the process where it has no memory to note the destructor of a thread's variable
+// (__cxa_thread_atexit_impl, which asks for four words).
+bool is_of_tls_destructor(const void* caller, size_t count, size_t length) {
+  return count == 1 && length == 4 * sizeof(void*) && is_in_c_library(caller);
+}
+
+// It crashes where the constructor of a library that dlopen() loads looks for a symbol in vain, and there is no memory
+// to note that (_dlerror_run, which asks for three words): dlopen() itself then takes the mark for that as an address.
+// oneTBB loads its allocator so.
+bool is_of_loading_error(const void* caller, size_t length) {
+  return length == 3 * sizeof(void*) && is_in_c_library(caller);
 }
 
 void* mapped(void* where, size_t length, int protection, int flags, int descriptor, off_t offset) {
@@ -72,7 +82,10 @@ void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 
-void* malloc(size_t length) noexcept { return refuses_allocation() ? nullptr : __libc_malloc(length); }
+void* malloc(size_t length) noexcept {
+  const bool refused = refuses_allocation() && !is_of_loading_error(__builtin_return_address(0), length);
+  return refused ? nullptr : __libc_malloc(length);
+}
 
 void* calloc(size_t count, size_t length) noexcept {
   if (is_of_tls_destructor(__builtin_return_address(0), count, length)) return __libc_calloc(count, length);
