@@ -67,6 +67,8 @@ class failure:
             return ""
         number = errno.EIO if self.call == "populate" and self.effect == "EFAULT" else getattr(errno, self.effect)
         text = re.escape(os.strerror(number))
+        if self.call == "allocation":  # pthread_create() says EAGAIN where it has no memory for the thread
+            text += "|can't start an? (I/O )?thread"
         return f"{text}|{MEMORY}" if self.effect == "ENOMEM" else text
 
     def codes(self):
