@@ -74,7 +74,7 @@ std::vector<std::pair<size_t, std::string>> shared_directory::all_alive(size_t s
   return out;
 }
 
-void shared_directory::tidy(size_t stage) const noexcept {
+void shared_directory::tidy(size_t stage) const {
   const std::string said = fmt::format("said-{}-", stage), alive = fmt::format("alive-{}-", stage),
                     attempt = fmt::format("{}-", stage);
   std::error_code problem;

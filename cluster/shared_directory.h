@@ -29,8 +29,8 @@ class shared_directory {
   // Those that there are: task and path. None where the directory can't be read.
   std::vector<std::pair<size_t, std::string>> all_alive(size_t stage) const;
   // What tasks of a stage that is done have left beside its results goes, so that a stage that runs again and again, in
-  // a loop, leaves a few files each time. Never fails.
-  void tidy(size_t stage) const noexcept;
+  // a loop, leaves a few files each time. What can't be removed stays.
+  void tidy(size_t stage) const;
   // Made anew, for this process alone.
   std::string make_attempt(size_t stage, size_t task) const;
 

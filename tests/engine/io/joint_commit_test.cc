@@ -7,16 +7,15 @@
 
 #include <filesystem>
 #include <map>
-#include <new>
 
 #include "engine/base/error.h"
 #include "engine/io/output_file.h"
 #include "engine/io/output_target.h"
 #include "engine/io/request.h"
 #include "tests/engine/io/failing_names.h"
+#include "tests/engine/io/scarce_commit.h"
 #include "tests/support/byte_files.h"
 #include "tests/support/error_of.h"
-#include "tests/support/scarce_memory.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/wakers.h"
 
@@ -63,18 +62,6 @@ class joint_commit_test : public testing::Test {
     states out;
     for (const output_result& r : results) out.push_back(r.state);
     return out;
-  }
-
-  // The state of all, which are gone then, when the commit finds so little memory.
-  static output_state commit_with(uint64_t num_more, outputs all) {
-    std::vector<output_result> results;
-    const memory_runs_out now(num_more);
-    try {
-      commit_together(all, results);
-    } catch (const std::bad_alloc&) {
-    }
-    all.clear();
-    return results.empty() ? as_before : results.front().state;
   }
 
   void expect_all_as_before() {

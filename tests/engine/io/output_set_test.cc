@@ -10,7 +10,6 @@
 
 #include <filesystem>
 #include <map>
-#include <new>
 #include <random>
 
 #include "engine/base/error.h"
@@ -18,8 +17,8 @@
 #include "engine/io/joint_commit.h"
 #include "engine/io/output_set_writer.h"
 #include "tests/engine/io/failing_names.h"
+#include "tests/engine/io/scarce_commit.h"
 #include "tests/support/error_of.h"
-#include "tests/support/scarce_memory.h"
 #include "tests/support/temporary_directory.h"
 #include "tests/support/wakers.h"
 
@@ -68,9 +67,13 @@ class output_set_test : public testing::Test {
     return out;
   }
 
+  static std::vector<std::unique_ptr<joint_output>> alone(std::unique_ptr<output_set> one) {
+    std::vector<std::unique_ptr<joint_output>> out;
+    out.push_back(std::move(one));
+    return out;
+  }
   output_state commit(std::unique_ptr<output_set> one) {
-    std::vector<std::unique_ptr<joint_output>> all;
-    all.push_back(std::move(one));
+    auto all = alone(std::move(one));
     std::vector<output_result> results;
     failure_.clear();
     try {
@@ -79,19 +82,6 @@ class output_set_test : public testing::Test {
       failure_ = problem.what();
     }
     return results.front().state;
-  }
-  // The state of all files when the commit finds so little memory.
-  static output_state commit_with(uint64_t num_more, std::unique_ptr<output_set> one) {
-    std::vector<std::unique_ptr<joint_output>> all;
-    all.push_back(std::move(one));
-    std::vector<output_result> results;
-    const memory_runs_out now(num_more);
-    try {
-      commit_together(all, results);
-    } catch (const std::bad_alloc&) {
-    }
-    all.clear();
-    return results.empty() ? output_state::as_before : results.front().state;
   }
 
   static contents many(size_t count) {
@@ -177,8 +167,8 @@ TEST_F(output_set_test, whenever_memory_runs_out_all_is_as_before_or_in_place) {
   home.write(inner, "old");
   home.write("older file", "older");
   uint64_t num_more = 0;
-  while (commit_with(num_more, written({{"a", "1"}, {inner, "2"}, {"older file", "3"}, {"new/d", "4"}}, 0)) ==
-         output_state::as_before) {
+  const contents files = {{"a", "1"}, {inner, "2"}, {"older file", "3"}, {"new/d", "4"}};
+  while (commit_with(num_more, alone(written(files, 0))) == output_state::as_before) {
     ASSERT_EQ(found(), before) << num_more;
     ++num_more;
   }
