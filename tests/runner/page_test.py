@@ -185,13 +185,15 @@ class page_test(process_test):
             pipe.write("".join(f"{i}\n" for i in range(400000)))
             pipe.flush()
             opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+            rows_total = re.compile(r'flowrun_node_rows_total\{.*\bnode="(\w+)".*\} (\S+)')
             series = {}
             for _ in range(100):  # until what was written has gone through
                 before = series
-                series = dict(re.findall(r'flowrun_node_rows_total\{node="(\w+)",.*\} (\S+)', opener.open(metrics_url, timeout=30).read().decode()))
+                series = dict(rows_total.findall(opener.open(metrics_url, timeout=30).read().decode()))
                 if series and series == before:
                     break
                 time.sleep(0.3)
+            self.assertEqual(set(series), {"read", "even", "write"})
             page = self.drawn(page_url, 3000)
             self.assertEqual(page.texts["status"], "running")
             for node, rows in series.items():
