@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cluster/control_run.h"
 #include "cluster/stage_job.h"
 #include "engine/plan/file_rules.h"
 
@@ -46,9 +47,8 @@ size_t num_files(const divided_job& job, const stage_input& in) {
   return count.at_most ? 1 : std::max<size_t>(count.num_tasks, 1);
 }
 
-std::optional<specs::JobSpec> expected_task(const divided_job& job, size_t stage) {
+specs::JobSpec expected_task(const divided_job& job, size_t stage) {
   const struct stage& st = job.cut.all[stage];
-  if (st.control >= 0) return std::nullopt;
   task t;
   for (const stage_input& in : st.inputs) {
     task_input files;
@@ -62,6 +62,27 @@ std::optional<specs::JobSpec> expected_task(const divided_job& job, size_t stage
     t.written.push_back(fmt::format("/nonexistent/written-{}", i));
   t.output_path = path_as_it_is;
   return job_of_task(*job.graph, job.cut, stage, t);
+}
+
+std::optional<bool> runs_as_stages(const divided_job& job, size_t stage, uint64_t least_divided_bytes) {
+  const struct stage& st = job.cut.all[stage];
+  if (st.control < 0 || job.most_tasks < 2) return false;
+  if (least_divided_bytes <= 1 || counts_calls(*job.graph, job.graph->nodes[static_cast<size_t>(st.control)]))
+    return true;
+  constexpr uint64_t how_wrong = 8;  // estimates of texts may be, so many times
+  uint64_t num_bytes = 0;
+  bool exact = true, bounded = true, known = true;
+  for (const stage_input& in : st.inputs) {
+    const plan::node& n = job.graph->nodes[static_cast<size_t>(in.node)];
+    const plan::row_estimate& rows = n.outputs[static_cast<size_t>(in.port)].estimate;
+    num_bytes = plan::bound_plus(num_bytes, rows.num_bytes);
+    exact = exact && rows.known && rows.exact;
+    bounded = bounded && rows.bounds_bytes();
+    known = known && rows.known;
+  }
+  if (known && num_bytes < least_divided_bytes / (bounded ? 1 : how_wrong)) return false;
+  if (exact && num_bytes >= least_divided_bytes) return true;
+  return std::nullopt;
 }
 
 }  // namespace flowrun::cluster

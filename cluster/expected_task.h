@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -23,7 +24,11 @@ std::vector<task_count> task_counts(const divided_job& job);
 size_t num_files(const divided_job& job, const stage_input& in);
 
 // The first task of a stage, with as many files to read as earlier stages will write. There are no such files: it can
-// be checked and planned, and not run. Nothing where a control node is the stage.
-std::optional<specs::JobSpec> expected_task(const divided_job& job, size_t stage);
+// be checked and planned, and not run. Where a control node is the stage, it runs the whole of it.
+specs::JobSpec expected_task(const divided_job& job, size_t stage);
+
+// Whether the control node that is the stage will run as stages of its own (driver_settings::least_divided_bytes).
+// Nothing where that depends on rows that aren't there yet.
+std::optional<bool> runs_as_stages(const divided_job& job, size_t stage, uint64_t least_divided_bytes);
 
 }  // namespace flowrun::cluster

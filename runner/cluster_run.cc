@@ -194,7 +194,7 @@ void check_cluster_options(const run_arguments& arguments) {
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
   const cluster::divided_job job = divided(loaded, where, arguments.tasks);
-  check_task_memory(job, of_task(loaded.machine, where), tasks_at_once(where));
+  check_task_memory(job, {of_task(loaded.machine, where), tasks_at_once(where), arguments.least_divided_bytes});
   const run_description description(loaded, arguments.cluster);
   std::unique_ptr<pending_document> document;
   if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
@@ -283,7 +283,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
 cluster::described_stages describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
   const cluster::place place = cluster::place_of(where);
   const cluster::divided_job job = divided(loaded, place, tasks);
-  check_task_memory(job, of_task(loaded.machine, place), tasks_at_once(place));
+  check_task_memory(job, {of_task(loaded.machine, place), tasks_at_once(place)});
   return cluster::describe(job);
 }
 

@@ -401,6 +401,7 @@ class parser {
       throw error(error_kind::usage, "--resume: the job comes from standard input, which can't be read again",
                   "write the job to a file, or leave out --resume");
     out_.run.resources = values_of(resources_);
+    out_.run.resources.for_tasks = out_.run.job.writes_folders;
   }
 
   void finish_check() {
@@ -417,6 +418,7 @@ class parser {
     out_.plan.resources = values_of(resources_);
     out_.plan.format = choice_of("--format", format_, plan_formats());
     out_.plan.tasks = tasks_of(tasks_, out_.plan.cluster);
+    out_.plan.resources.for_tasks = !out_.plan.cluster.empty();
     if (out_.plan.format == "dot" && !out_.plan.cluster.empty())
       throw error(error_kind::usage, "--format dot doesn't show the stages of --cluster", "take text or json");
   }

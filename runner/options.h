@@ -42,6 +42,8 @@ struct resource_arguments {
   std::optional<unsigned> disk_depth;
   std::optional<block::allocation_strategy> allocation;
   std::optional<io::service_order> io_order;
+  // Tasks share them, so that it doesn't matter what the whole job would need at once.
+  bool for_tasks = false;
 };
 
 struct run_arguments {

@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
 #include "cluster/expected_task.h"
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/physical_plan.h"
 #include "runner/job_loading.h"
 #include "runner/words.h"
@@ -14,35 +21,83 @@ namespace flowrun::runner {
 
 namespace {
 
-std::string merged_files(const cluster::divided_job& job, const cluster::stage& st) {
+// By a task of the stage; 0: it merges none.
+size_t num_merged_files(const cluster::divided_job& job, const cluster::stage& st) {
   size_t count = 0;
   for (const cluster::stage_input& in : st.inputs)
     if (in.how == cluster::reading::merged) count += cluster::num_files(job, in);
-  return count > 1 ? fmt::format(", which merges {},", counted(count, "file")) : "";
+  return count;
 }
+
+class task_memory_check {
+ public:
+  explicit task_memory_check(const task_share& share)
+      // Without the memory of regular expressions: this process has those of the whole job, too, and would count them.
+      : share_(share), machine_(machine_of(share.of_task)) {}
+
+  void look_at(const cluster::divided_job& job) {
+    if (!seen_.insert(job.graph.get()).second) return;
+    for (size_t s = 0; s < job.cut.all.size(); ++s) {
+      const std::optional<bool> has_stages = cluster::runs_as_stages(job, s, share_.least_divided_bytes);
+      if (!has_stages) continue;
+      if (*has_stages)
+        look_at_bodies(job, job.graph->nodes[static_cast<size_t>(job.cut.all[s].control)]);
+      else
+        look_at_task(job, s);
+    }
+  }
+
+  void refuse_too_little() const {
+    if (needed_mib_ == 0) return;
+    throw error(error_kind::bad_spec, what_,
+                fmt::format("run with -m {}MiB{}", needed_mib_ * share_.at_once,
+                            fewer_tasks_help_ ? ", or divide the stages into fewer tasks (--tasks)" : ""));
+  }
+
+ private:
+  void look_at_bodies(const cluster::divided_job& job, const plan::node& control) {
+    for (size_t i = 0; i == 0 || i < control.bodies.size(); ++i)
+      if (const std::shared_ptr<const plan::graph> body = plan::body_of(control, i))
+        look_at(cluster::divide(body, job.most_tasks, job.file_bytes));
+  }
+
+  void look_at_task(const cluster::divided_job& job, size_t stage) {
+    std::vector<std::string> missing;
+    const plan::check_result checked =
+        check_job(std::make_shared<const specs::JobSpec>(cluster::expected_task(job, stage)), missing, {}, false, {},
+                  job.graph->scalars);
+    if (!checked.faults.empty()) return;  // told by the task, which sees its files
+    const plan::plan_result planned = plan::make_plan(checked.checked, machine_);
+    if (planned.faults.empty()) return;
+    const uint64_t needed_mib = (plan::least_memory(checked.checked, machine_) + MiB - 1) / MiB;
+    if (needed_mib <= needed_mib_) return;
+    needed_mib_ = needed_mib;
+    const size_t num_files = num_merged_files(job, job.cut.all[stage]);
+    fewer_tasks_help_ = num_files > 1 && job.most_tasks > 1;
+    // "memory: 3MiB or more; phase 1 wants at least …", where the number is not that of -m.
+    const std::string& wanted = planned.faults.front().expected;
+    what_ = fmt::format("{}a task of stage {}{} needs {} MiB of memory, and has {}\n  expected: {}",
+                        job.graph->path.empty() ? "" : fmt::format("{}: ", job.graph->path), stage + 1,
+                        num_files > 1 ? fmt::format(", which merges {},", counted(num_files, "file")) : "", needed_mib,
+                        format_bytes(share_.of_task.memory_bytes),
+                        wanted.substr(std::min(wanted.size(), wanted.find("; ") + 2)));
+  }
+
+  const task_share& share_;
+  const plan::machine machine_;
+  std::set<const plan::graph*> seen_;
+  uint64_t needed_mib_ = 0;  // of the stage that needs most; 0: all have enough
+  bool fewer_tasks_help_ = false;
+  std::string what_;
+};
 
 }  // namespace
 
-void check_task_memory(const cluster::divided_job& job, const resources& of_task, size_t at_once) {
+void check_task_memory(const cluster::divided_job& job, const task_share& share) {
   use_exchange_words();
-  // Without the memory of regular expressions: this process has those of the whole job, too, and would count them.
-  const plan::machine machine = machine_of(of_task);
-  for (size_t s = 0; s < job.cut.all.size(); ++s) {
-    std::optional<specs::JobSpec> spec = cluster::expected_task(job, s);
-    if (!spec) continue;
-    std::vector<std::string> missing;
-    const plan::check_result checked =
-        check_job(std::make_shared<const specs::JobSpec>(*std::move(spec)), missing, {}, false, {}, job.graph->scalars);
-    if (!checked.faults.empty()) continue;  // told by the task, which sees its files
-    const plan::plan_result planned = plan::make_plan(checked.checked, machine);
-    if (planned.faults.empty()) continue;
-    const uint64_t needed = (plan::least_memory(checked.checked, machine) + MiB - 1) / MiB;
-    throw error(error_kind::bad_spec,
-                fmt::format("a task of stage {}{} needs {} MiB of memory, and has {}\n  expected: {}", s + 1,
-                            merged_files(job, job.cut.all[s]), needed, format_bytes(of_task.memory_bytes),
-                            planned.faults.front().expected),
-                fmt::format("run with -m {}MiB, or divide the stages into fewer tasks (--tasks)", needed * at_once));
-  }
+  task_memory_check check(share);
+  check.look_at(job);
+  check.refuse_too_little();
 }
 
 }  // namespace flowrun::runner

@@ -8,9 +8,17 @@
 
 namespace flowrun::runner {
 
-// Plans a task of each stage, as its worker will. `of_task`: what it may use. `at_once`: how many tasks share what the
-// command may use. Throws error(bad_spec) where the nodes of a task need more memory than it has. Stages inside of
-// loops, `if` and calls are not looked at: how many files they read depends on rows.
-void check_task_memory(const cluster::divided_job& job, const resources& of_task, size_t at_once);
+// What the tasks of a job may use.
+struct task_share {
+  resources of_task;
+  size_t at_once = 1;                                                 // so many share the command's -m
+  uint64_t least_divided_bytes = cluster::usual_least_divided_bytes;  // cluster::driver_settings
+};
+
+// Plans a task of each stage, as its worker will. Throws error(bad_spec) where the nodes of a task need more memory
+// than it has, about the stage that needs most. Of loops, `if` and calls it looks at the whole or at the stages inside,
+// where it is known which of them will run; of those stages each is taken to read one file, since how many they read
+// depends on rows.
+void check_task_memory(const cluster::divided_job& job, const task_share& share);
 
 }  // namespace flowrun::runner

@@ -68,6 +68,60 @@ nodes:
         done = self.flowrun("job.yaml", "-q", "-T", "scratch", *enough[1].split(), "--cluster", "local:2", "--tasks", "2")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_the_memory_that_is_asked_for_is_enough_for_all_stages(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  a: {op: generate, with: {rows: 3000, columns: {k: "rand(1, i) % 50", n: i}}}
+  b: {op: generate, with: {rows: 3000, columns: {k: "rand(2, i) % 50", m: i}}}
+  sorted_a: {op: sort, in: a, with: {by: [k]}}
+  sorted_b: {op: sort, in: b, with: {by: [k]}}
+  both: {op: join, in: {left: sorted_a, right: sorted_b}, with: {by: [k]}}
+  again: {op: sort, in: both, with: {by: [n, m]}}
+  all:  {op: file.write_csv, in: again, with: {path: out/all.csv}}
+""")
+        options = ("-T", "scratch", "--cluster", "local:2", "--tasks", "16", "-m")
+        # Less than the whole job would need, too.
+        for memory in ("1KiB", "2MiB", "9MiB"):
+            for words in (["run", "-q"], ["plan"]):
+                with self.subTest(memory=memory, words=words):
+                    done = self.flowrun(*words, "job.yaml", *options, memory)
+                    self.assertEqual((done.returncode, done.stdout), (78, ""), done.stderr)
+                    self.assertRegex(done.stderr, r"a task of stage \d+, which merges \d+ files, needs \d+ MiB of memory, and has")
+                    self.assertRegex(done.stderr, r"expected: phase \d+ wants at least\n")
+                    enough = re.search(r"run with -m (\d+MiB), or divide the stages into fewer tasks", done.stderr)
+                    self.assertTrue(enough, done.stderr)
+        self.assertEqual(self.files("."), ["job.yaml"])
+        done = self.flowrun("job.yaml", "-q", *options, enough[1])
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_memory_of_loops_is_asked_for_before_the_run(self):
+        """Of the whole, which one task runs, and of the stages inside, where these run."""
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  a: {op: generate, with: {rows: 2000, columns: {n: i, t: "concat('t', i)"}}}
+  x:
+    op: loop
+    in: {start: a}
+    with:
+      carry: {now: {from: start}, rounds: {value: 0}}
+      body:
+        half: {op: map, in: now, with: {n: n / 2, t: t}}
+        so:   {op: sort, in: half, with: {by: [n]}}
+      next:  {now: so, rounds: rounds + 1}
+      until: "rounds > 2"
+  all: {op: file.write_csv, in: x.now, with: {path: out/all.csv}}
+""")
+        for more in ((), ("--divide-from", "1")):
+            with self.subTest(more):
+                options = ("-q", "-T", "scratch", "--cluster", "local:2", *more, "-m")
+                done = self.flowrun("job.yaml", *options, "4MiB")
+                self.assertEqual(done.returncode, 78, done.stderr)
+                self.assertRegex(done.stderr, r"error: (x: )?a task of stage \d+ needs \d+ MiB of memory, and has 2.00 MiB")
+                self.assertFalse((self.dir / "out").exists())
+                done = self.flowrun("job.yaml", *options, re.search(r"run with -m (\d+MiB)", done.stderr)[1])
+                self.assertEqual(done.returncode, 0, done.stderr)
+                subprocess.run(["rm", "-r", self.dir / "out"], check=True)
+
     def test_a_directory_that_this_machine_does_not_see(self):
         done = self.work("nowhere", 0, "--host", "there")
         self.assertEqual(done.returncode, 75, done.stderr)  # another machine may see it
