@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <random>
+#include <utility>
 
 #include "cluster/cluster.pb.h"
 #include "cluster/cluster_report.h"
@@ -15,6 +17,7 @@
 #include "cluster/stage_job.h"
 #include "cluster/tasks_in_memory.h"
 #include "engine/base/error.h"
+#include "engine/exec/job_report.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
@@ -43,6 +46,39 @@ void refuse_what_tasks_lack(const plan::graph& g) {
                                 use.path == "-" ? use.writes ? "standard output" : "standard input" : use.path),
                     "give a file, or run the job without --cluster");
     for (const auto& body : n.bodies) refuse_what_tasks_lack(*body);
+  }
+}
+
+// From the root on, as far as it is there without links.
+std::filesystem::path whole_path(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path out = std::filesystem::weakly_canonical(path.empty() ? "." : path, ignored);
+  return ignored ? std::filesystem::absolute(path).lexically_normal() : out;
+}
+
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [a, b] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return a == folder.end() && b != path.end();
+}
+
+// An output takes the place of the whole folder that has its path, so nothing else may lie in there.
+void refuse_files_in_outputs(const plan::graph& g) {
+  std::vector<std::pair<plan::file_use, std::filesystem::path>> all;
+  for (const plan::node& n : g.nodes) {
+    if (plan::is_internal(n)) continue;
+    for (plan::file_use& use : plan::files_of(n)) {
+      std::filesystem::path place = whole_path(use.partitioned ? use.partitioned->directory() + "/x" : use.path);
+      all.emplace_back(std::move(use), std::move(place));
+    }
+  }
+  for (const auto& [folder, place] : all) {
+    if (!folder.writes || folder.partitioned || !output_folder::is_made_at(folder.path)) continue;
+    for (const auto& [other, inside] : all)
+      if (lies_in(inside, place))
+        throw error(error_kind::bad_spec,
+                    fmt::format("{} {} {}, which lies in {}: on a cluster that is a folder, which {} makes anew",
+                                other.who, other.writes ? "writes" : "reads", other.path, folder.path, folder.who),
+                    "give one of them another path, or run the job without --cluster");
   }
 }
 
@@ -108,17 +144,18 @@ class driver::work {
 
   void finish_outputs() {
     for (const auto& [n, folder] : outputs_)
-      folder->finish(job_.report.job(), texts_of(order_of_output(graph_, at(n))), job_.parts[at(n).id]);
+      folder->finish(settings_.shown_name, texts_of(order_of_output(graph_, at(n))), job_.parts[at(n).id]);
     for (const auto& [n, folder] : outputs_) folder->place();
-    for (const auto& [n, tree] : trees_) tree->place(job_.parts[at(n).id].at(0).path);
-    for (const auto& [n, folder] : outputs_) {
-      exec::RunReport::Output& out = *job_.report.add_outputs();
-      out.set_path(folder->path());
-      out.set_state("in place");
-      out.set_node(at(n).id);
-      out.set_op(at(n).declaration->name);
-      out.set_num_files(job_.parts[at(n).id].size());
-    }
+    for (const auto& [n, folder] : outputs_) report_output(n, job_.parts[at(n).id].size());
+    for (const auto& [n, tree] : trees_) report_output(n, tree->place(job_.parts[at(n).id].at(0).path));
+  }
+
+  void report_output(int n, uint64_t num_files) {
+    exec::RunReport::Output& out = *job_.report.add_outputs();
+    out.set_path(plan::files_of(at(n)).front().path);
+    out.set_state("in place");
+    exec::describe_output(graph_, at(n), out);
+    out.set_num_files(num_files);
   }
 
   // What isn't in its place is removed, unless another process is to go on with it.
@@ -143,6 +180,7 @@ class driver::work {
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes) {
   refuse_what_tasks_lack(*graph);
+  refuse_files_in_outputs(*graph);
   divided_job out;
   for (const plan::node& n : graph->nodes) {
     out.pieces.push_back(plan::is_internal(n) || n.declaration->role != plan::operator_role::source

@@ -45,6 +45,7 @@ struct driver_settings {
   uint64_t least_divided_bytes = usual_least_divided_bytes;
   uint64_t task_bytes = 0;  // of memory, that a task has
   std::string version;      // of the program
+  std::string shown_name;   // of the job, in its outputs
 };
 
 // What is to be told while it runs.

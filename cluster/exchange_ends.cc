@@ -1,27 +1,12 @@
 // exchange.ends: passes sorted rows on to a sink, and tells with which keys they begin and end.
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
 #include "cluster/exchange_words.h"
+#include "cluster/manifest_key.h"
+#include "operators/parts/order/row_order.h"
 #include "operators/parts/order/sort_order.h"
-#include "operators/parts/text/json_text.h"
-#include "operators/parts/text/value_text.h"
 
 namespace flowrun::cluster {
 
 namespace {
-
-constexpr size_t longest_text = 200;
-
-// What JSON can't have as a text, or would fill the manifest, is told as {"hex": …, "bytes": N}: its front in
-// hexadecimal digits, and how long it is.
-nlohmann::json json_of(std::string_view text) {
-  if (text.size() <= longest_text && operators::is_utf8(text)) return std::string(text);
-  std::string digits;
-  for (const char c : text.substr(0, longest_text)) digits += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  return {{"hex", digits}, {"bytes", text.size()}};
-}
 
 struct settings {
   plan::order sorted;
@@ -36,7 +21,8 @@ settings check(plan::node_checker& node) {
 
 class ends_stage final : public exec::ordered_stage {
  public:
-  ends_stage(exec::build_context& c, settings s) : type_(c.input_type()), settings_(std::move(s)), job_(c.job) {}
+  ends_stage(exec::build_context& c, const settings& s)
+      : type_(c.input_type()), key_(operators::key_of(type_, s.sorted)), sink_(s.sink), job_(c.job) {}
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
     if (in.num_rows > 0) {
@@ -49,38 +35,17 @@ class ends_stage final : public exec::ordered_stage {
 
   outcome finish(exec::output&, waker&) override {
     if (last_.num_rows == 0) return outcome::done();
-    job_.report_value(settings_.sink, first_key, first_);
-    job_.report_value(settings_.sink, last_key, key_of(last_));
+    job_.report_value(sink_, first_key, first_);
+    job_.report_value(sink_, last_key, key_of(last_));
     return outcome::done();
   }
 
  private:
-  std::string key_of(const record::batch& row) const {
-    auto out = nlohmann::json::array();
-    for (const plan::order_term& term : settings_.sorted) {
-      const record::column& c = type_.columns()[*type_.index_of(term.column)];
-      out.push_back(value(c.type, row.row(0) + c.offset, row.heap, term));
-    }
-    return out.dump();
-  }
-
-  static nlohmann::json value(record::value_type type, const std::byte* field, const std::byte* heap,
-                              const plan::order_term& term) {
-    if (term.length > 0) {
-      type.num_bytes = term.length;
-      field += term.from;
-    }
-    if (type.is_string()) return json_of(record::load_string(field, heap));
-    if (type.is_bytes()) return json_of({reinterpret_cast<const char*>(field), type.num_bytes});
-    const std::string text = operators::value_text(type, field, heap);
-    // Decimals have more digits than readers of JSON keep, and neither a time nor nan is a number there.
-    if (type.is_decimal()) return text;
-    const nlohmann::json number = nlohmann::json::parse(text, nullptr, false);
-    return number.is_number() || number.is_boolean() ? number : nlohmann::json(text);
-  }
+  std::string key_of(const record::batch& row) const { return key_as_json(type_, key_, row.row(0), row.heap); }
 
   const record::row_type& type_;
-  const settings settings_;
+  const record::key key_;
+  const std::string sink_;
   exec::services& job_;
   std::string first_;
   record::batch last_;

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 
 #include "cluster/locked_directory.h"
@@ -72,6 +73,24 @@ void sync_directory(const std::string& path) {
   if (cause != 0 && cause != EINVAL) refuse(path, cause);
 }
 
+// A directory is replaced where a job has written all that is in it: with the output that is made in its place it goes.
+void check_replaced(const std::string& path, const std::string& directory) {
+  std::optional<output_manifest> manifest;
+  std::string why;
+  try {
+    manifest = read_manifest(directory);
+  } catch (const error& problem) {
+    why = fmt::format(": {}", problem.what());
+  }
+  if (!manifest)
+    throw error(error_kind::output, fmt::format("{} is a directory that no job has written{}", path, why),
+                "on a cluster, an output is a folder of parts: give another path, or remove the directory");
+  if (const std::string stranger = stranger_in(directory, *manifest); !stranger.empty())
+    throw error(error_kind::output,
+                fmt::format("{} has {}, which is no part of the output that is there", path, stranger),
+                "the new output takes the place of the whole folder: take away what is to stay, or give another path");
+}
+
 }  // namespace
 
 bool output_folder::is_made_at(const std::string& path) {
@@ -82,10 +101,10 @@ bool output_folder::is_made_at(const std::string& path) {
 void output_folder::try_path(const std::string& path) {
   const std::string target = io::followed_output(path);
   std::error_code ignored;
-  if (!fs::is_directory(target, ignored)) return io::try_output(path);
-  if (!fs::exists(target + "/" + output_manifest::name, ignored))
-    throw error(error_kind::output, fmt::format("{} is a directory that no job has written", path),
-                "on a cluster, an output is a folder of parts: give another path, or remove the directory");
+  if (fs::is_directory(target, ignored))
+    check_replaced(path, target);
+  else
+    io::try_output(path);
 }
 
 output_folder::output_folder(std::string path, const std::string& id)
@@ -152,6 +171,10 @@ std::string output_folder::part_path(const std::string& path, const std::string&
 void output_folder::finish(const std::string& job, const std::vector<std::string>& sorted_by,
                            const std::vector<output_part>& parts) {
   if (placed_) return;
+  // Somebody may have put a file there since the job began.
+  std::error_code unknown;
+  if (const std::string target = io::followed_output(path_); fs::is_directory(target, unknown))
+    check_replaced(path_, target);
   output_manifest manifest{id_, job, sorted_by, {}};
   std::set<std::string> names = {output_manifest::name};
   for (size_t i = 0; i < parts.size(); ++i) {

@@ -27,7 +27,8 @@ class output_folder {
  public:
   // False: it is written as it is, by whichever task: /dev/null, a FIFO.
   static bool is_made_at(const std::string& path);
-  // Throws error(output) where an output can't be made: a directory that isn't one of such a job is not replaced.
+  // Throws error(output) where an output can't be made: a directory that isn't one of such a job, or has more in it than
+  // the job has written, is not replaced.
   static void try_path(const std::string& path);
   // `id`: of the run, which may have been begun by another process. Makes the hidden folder. Throws as try_path(), and
   // error(output) where another driver makes the same output now.
@@ -42,12 +43,10 @@ class output_folder {
 
   // What is there stays, for a process that goes on with the run.
   void keep() { keeps_ = true; }
-  // Makes them parts, with the manifest; whatever else is in the folder goes. `sorted_by`: output_manifest's.
+  // Makes them parts, with the manifest; whatever else is in the hidden folder goes. Throws as try_path(). `sorted_by`: output_manifest's.
   void finish(const std::string& job, const std::vector<std::string>& sorted_by, const std::vector<output_part>& parts);
   // Gives the folder its name, in place of what has it.
   void place();
-
-  const std::string& path() const { return path_; }
 
  private:
   void look_at_others() const;

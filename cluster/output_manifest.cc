@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -31,15 +32,77 @@ constexpr int manifest_format = 1;
 // Of half a million parts. What is longer is no manifest that a job has written, and could take any memory.
 constexpr uint64_t most_bytes = 64 * MiB;
 
-// Other than get<uint64_t>(), which takes -1 and 0.5, too.
-uint64_t count_at(const nlohmann::json& of, const char* name) {
-  return of.at(name).get_ref<const nlohmann::json::number_unsigned_t&>();
-}
+// Lists in lists: `parts`, a part, its key, a value of that. What is deeper ends the program's stack where it is
+// copied.
+constexpr int deepest = 8;
 
-// Of a part; empty: it isn't told.
-std::string key_at(const nlohmann::json& of, const char* name) {
-  return of.contains(name) ? nlohmann::json(of[name].get_ref<const nlohmann::json::array_t&>()).dump() : "";
-}
+// An object of the manifest. What it lacks, or has of another type, is told with its name.
+class members {
+ public:
+  members(const nlohmann::json& of, const std::string& path, std::string whose)
+      : of_(of), path_(path), whose_(std::move(whose)) {
+    if (!of_.is_object()) refuse("is no object");
+  }
+
+  bool has(const char* name) const { return of_.contains(name); }
+  std::string text(const char* name) const {
+    const nlohmann::json& value = at(name);
+    if (!value.is_string()) refuse_type(name, "text");
+    return value.get<std::string>();
+  }
+  uint64_t count(const char* name) const {
+    const nlohmann::json& value = at(name);
+    if (!value.is_number_unsigned()) refuse_type(name, "whole number from 0 on");
+    return value.get<uint64_t>();
+  }
+  const nlohmann::json& list(const char* name) const {
+    const nlohmann::json& value = at(name);
+    if (!value.is_array()) refuse_type(name, "list");
+    return value;
+  }
+  std::vector<std::string> texts(const char* name) const {
+    std::vector<std::string> out;
+    for (const nlohmann::json& value : list(name)) {
+      if (!value.is_string()) refuse_type(name, "list of texts");
+      out.push_back(value.get<std::string>());
+    }
+    return out;
+  }
+  // A list with a value for each of the columns; empty: it isn't there.
+  std::string key(const char* name, size_t num_columns) const {
+    if (!has(name)) return {};
+    const nlohmann::json& values = list(name);
+    if (num_columns == 0 || values.size() != num_columns)
+      refuse(fmt::format("has a key \"{}\" that is not what it is sorted by", name));
+    for (const nlohmann::json& value : values)
+      if (value.is_null() || value.is_array() || (value.is_object() && !is_hexadecimal(value)))
+        refuse(fmt::format("has a key \"{}\" with what no column can have", name));
+    return values.dump();
+  }
+  [[noreturn]] void refuse(const std::string& why) const {
+    damaged(path_, fmt::format("it is no manifest of parts: {} {}", whose_, why));
+  }
+
+ private:
+  // {"hex": "00ff", "bytes": 2}
+  static bool is_hexadecimal(const nlohmann::json& value) {
+    return value.size() == 2 && value.contains("hex") && value["hex"].is_string() && value.contains("bytes") &&
+           value["bytes"].is_number_unsigned();
+  }
+  const nlohmann::json& at(const char* name) const {
+    if (!has(name)) refuse(fmt::format("has no \"{}\"", name));
+    return of_[name];
+  }
+  [[noreturn]] void refuse_type(const char* name, const char* type) const {
+    refuse(fmt::format("has a \"{}\" that is no {}", name, type));
+  }
+
+  const nlohmann::json& of_;
+  const std::string& path_;
+  const std::string whose_;
+};
+
+uint64_t sum_of(uint64_t a, uint64_t b) { return a > UINT64_MAX - b ? UINT64_MAX : a + b; }
 
 // Nothing: it is no folder, or has no manifest.
 std::optional<nlohmann::json> json_in(const std::string& folder) {
@@ -60,7 +123,16 @@ std::optional<nlohmann::json> json_in(const std::string& folder) {
   if (!in)
     throw error(error_kind::missing_input, fmt::format("can't read {}: {}", path, errno_text(errno)),
                 "check the permissions");
-  return nlohmann::json::parse(in, nullptr, false);
+  const auto is_flat = [&path](int depth, nlohmann::json::parse_event_t, const nlohmann::json&) {
+    if (depth > deepest) damaged(path, "it is no manifest of parts: it has lists in lists in lists");
+    return true;
+  };
+  try {
+    return nlohmann::json::parse(in, is_flat);
+  } catch (const nlohmann::json::exception& problem) {
+    const std::string_view what = problem.what();
+    damaged(path, fmt::format("it is no JSON: {}", what.substr(std::min(what.size(), what.find("] ") + 2))));
+  }
 }
 
 // A part lies in the folder itself.
@@ -100,34 +172,48 @@ std::optional<output_manifest> read_manifest(const std::string& folder) {
   const std::string path = folder + "/" + output_manifest::name;
   const std::optional<nlohmann::json> read = json_in(folder);
   if (!read) return std::nullopt;
-  const nlohmann::json& all = *read;
+  const members all(*read, path, "it");
+  if (const uint64_t format = all.count("format"); format > manifest_format)
+    damaged(path, "it was written by a later version, which this one doesn't know");
+  else if (format == 0)
+    all.refuse("has the format 0");
   output_manifest out;
+  out.run = all.text("run");
+  out.job = all.text("job");
+  if (all.has("sorted_by")) out.sorted_by = all.texts("sorted_by");
   uint64_t rows = 0, bytes = 0;
+  size_t num_keys = 0, num_with_rows = 0;
   std::set<std::string> names = {output_manifest::name};
-  try {
-    if (count_at(all, "format") > manifest_format)
-      damaged(path, "it was written by a later version, which this one doesn't know");
-    out.run = all.at("run").get<std::string>();
-    out.job = all.at("job").get<std::string>();
-    if (all.contains("sorted_by")) out.sorted_by = all["sorted_by"].get<std::vector<std::string>>();
-    for (const nlohmann::json& p : all.at("parts")) {
-      out.parts.push_back({p.at("name").get<std::string>(), count_at(p, "rows"), count_at(p, "bytes"),
-                           p.at("hash").get<std::string>(), key_at(p, "first"), key_at(p, "last")});
-      const std::string& name = out.parts.back().name;
-      if (!is_name(name)) damaged(path, fmt::format("a part of it lies elsewhere: {}", name));
-      for (const char* key : {"first", "last"})
-        if (p.contains(key) && p[key].size() != out.sorted_by.size())
-          damaged(path, fmt::format("a key of {} is not what it is sorted by", name));
-      if (!names.insert(name).second) damaged(path, fmt::format("it names {} twice, or as a part of itself", name));
-      rows += out.parts.back().rows;
-      bytes += out.parts.back().bytes;
-    }
-    if (count_at(all, "rows") != rows || count_at(all, "bytes") != bytes)
-      damaged(path, "its sums of rows and bytes are not those of its parts");
-  } catch (const nlohmann::json::exception&) {
-    damaged(path, "it is no manifest of parts");
+  for (const nlohmann::json& one : all.list("parts")) {
+    const members part(one, path, fmt::format("part {} (counted from 0)", out.parts.size()));
+    out.parts.push_back({part.text("name"), part.count("rows"), part.count("bytes"), part.text("hash"),
+                         part.key("first", out.sorted_by.size()), part.key("last", out.sorted_by.size())});
+    const output_manifest::part& p = out.parts.back();
+    if (!is_name(p.name)) damaged(path, fmt::format("a part of it lies elsewhere: {}", p.name));
+    if (!names.insert(p.name).second) damaged(path, fmt::format("it names {} twice, or as a part of itself", p.name));
+    if (p.first.empty() != p.last.empty() || (p.rows == 0 && !p.first.empty()))
+      part.refuse("has the key of one end, or keys and no rows");
+    num_keys += p.first.empty() ? 0 : 1;
+    num_with_rows += p.rows > 0 ? 1 : 0;
+    rows = sum_of(rows, p.rows);
+    bytes = sum_of(bytes, p.bytes);
   }
+  if (num_keys > 0 && num_keys != num_with_rows) all.refuse("has keys of some parts with rows, and of others none");
+  if (all.count("rows") != rows || all.count("bytes") != bytes)
+    damaged(path, "its sums of rows and bytes are not those of its parts");
   return out;
+}
+
+std::string stranger_in(const std::string& folder, const output_manifest& manifest) {
+  std::set<std::string> names = {output_manifest::name};
+  for (const output_manifest::part& p : manifest.parts) names.insert(p.name);
+  std::error_code problem;
+  for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem))
+    if (std::string name = at->path().filename().string(); !names.contains(name)) return name;
+  if (problem)
+    throw error(error_kind::missing_input, fmt::format("can't read {}: {}", folder, problem.message()),
+                "check the permissions");
+  return {};
 }
 
 std::vector<std::string> paths_of_parts(const std::string& folder, const output_manifest& manifest) {

@@ -37,6 +37,10 @@ std::optional<output_manifest> read_manifest(const std::string& folder);
 // The parts' paths, in order. Throws error(bad_data) unless each is there and has the size that the manifest says.
 std::vector<std::string> paths_of_parts(const std::string& folder, const output_manifest& manifest);
 
+// The name of what the folder has beside its manifest and the parts that this names, and so was put there by somebody
+// else; empty: nothing. Throws error(missing_input).
+std::string stranger_in(const std::string& folder, const output_manifest& manifest);
+
 // Hexadecimal XXH3 of a file's bytes. Throws error(missing_input), error(io).
 std::string hash_of_file(const std::string& path);
 

@@ -46,8 +46,9 @@ std::string output_tree::attempt_directory(const std::string& directory, const s
   return hidden_directory(directory, id) + "/" + attempt;
 }
 
-void output_tree::place(const std::string& of_attempt) {
-  if (!exists(of_attempt)) return;  // there were no rows
+uint64_t output_tree::place(const std::string& of_attempt) {
+  if (!exists(of_attempt)) return 0;  // there were no rows
+  uint64_t num_files = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(of_attempt)) {
     if (entry.is_directory()) continue;
     const fs::path to = fs::path(directory_) / fs::relative(entry.path(), of_attempt);
@@ -57,7 +58,9 @@ void output_tree::place(const std::string& of_attempt) {
     if (problem)
       throw error(error_kind::output, fmt::format("can't write {}: {}", to.string(), problem.message()),
                   "is something else there that has the name of a file or of a directory?");
+    ++num_files;
   }
+  return num_files;
 }
 
 }  // namespace flowrun::cluster

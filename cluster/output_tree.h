@@ -2,6 +2,7 @@
 // all, into a hidden directory of the one that they will lie in.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace flowrun::cluster {
@@ -21,8 +22,9 @@ class output_tree {
   // Where an attempt writes its files.
   static std::string attempt_directory(const std::string& directory, const std::string& id, const std::string& attempt);
 
-  // The files of the attempt that counts take their names, in place of what has them. Throws error(output).
-  void place(const std::string& of_attempt);
+  // The files of the attempt that counts take their names, in place of what has them. Says how many. Throws
+  // error(output).
+  uint64_t place(const std::string& of_attempt);
 
  private:
   const std::string directory_, hidden_;

@@ -11,6 +11,7 @@
 #include "operators/parts/order/reduction.h"
 #include "operators/parts/order/row_limit.h"
 #include "operators/parts/order/sorting.h"
+#include "specs/value.h"
 
 namespace flowrun::cluster {
 
@@ -271,7 +272,17 @@ std::vector<std::string> texts_of(const plan::order& o) {
 }
 
 plan::order order_of_output(const plan::graph& g, const plan::node& sink) {
-  return sink.inputs.size() == 1 ? g.input_of(sink, 0).sorted_by : plan::order{};
+  if (sink.inputs.size() != 1) return {};
+  std::set<std::string> unseen;
+  if (const specs::Value* const missing = specs::find(sink.spec->with(), "missing"))
+    for (const specs::Entry& entry : missing->map().entries()) {
+      unseen.insert(entry.key());
+      unseen.insert(specs::text(entry.value()));
+    }
+  plan::order out = g.input_of(sink, 0).sorted_by;
+  out.erase(std::find_if(out.begin(), out.end(), [&](const auto& term) { return unseen.contains(term.column); }),
+            out.end());
+  return out;
 }
 
 specs::JobSpec job_of_task(const plan::graph& g, const stages& all, size_t stage, const task& t) {

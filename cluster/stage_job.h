@@ -35,7 +35,8 @@ struct task {
 // Of the rows of a stream.
 record::row_type type_of(const plan::graph& g, const stream& s);
 
-// By what the rows of a sink are sorted, as far as is known: over all of its parts.
+// By what the rows of a sink are sorted, as far as is known, over all of its parts, and as far as its output shows: not
+// by a column whose values may be missing there, nor by one that tells so.
 plan::order order_of_output(const plan::graph& g, const plan::node& sink);
 
 // As jobs name sort keys.

@@ -24,6 +24,7 @@
 #include "runner/task_memory.h"
 #include "runner/version.h"
 #include "runner/words.h"
+#include "specs/job_name.h"
 
 namespace flowrun::runner {
 
@@ -214,7 +215,8 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
                                           .operators = known_operators(),
                                           .least_divided_bytes = arguments.least_divided_bytes,
                                           .task_bytes = task_bytes(loaded.machine, where),
-                                          .version = std::string(version)};
+                                          .version = std::string(version),
+                                          .shown_name = screen.mask().masked(specs::job_name(*loaded.graph->job))};
   progress_display progress(effective_mode(arguments.progress, screen), screen);
   cluster_metrics values(loaded.machine.memory_bytes, screen.mask());
   const metrics::collection::attachment attached =

@@ -10,6 +10,7 @@
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/inferred_job.h"
+#include "runner/path_patterns.h"
 
 namespace flowrun::runner {
 
@@ -21,6 +22,7 @@ std::vector<std::string> matching_files(const std::vector<std::string>& given) {
   for (const std::string& path : given) {
     if (const auto manifest = cluster::read_manifest(path)) {
       const std::vector<std::string> parts = cluster::paths_of_parts(path, *manifest);
+      if (parts.empty()) throw error(error_kind::missing_input, fmt::format("{} has no parts", path), "");
       out.insert(out.end(), parts.begin(), parts.end());
       continue;
     }
@@ -28,7 +30,7 @@ std::vector<std::string> matching_files(const std::vector<std::string>& given) {
       out.push_back(path);
       continue;
     }
-    const io::path_matches found = io::match_paths(path);
+    const io::path_matches found = matches_without_manifests(path);
     if (found.paths.empty())
       throw error(error_kind::missing_input,
                   found.problem.empty() ? fmt::format("no file matches '{}'", path)

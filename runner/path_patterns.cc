@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "cluster/output_manifest.h"
 #include "engine/base/error.h"
@@ -64,7 +65,7 @@ class pattern_expansion {
   std::vector<std::string> matches_of(const specs::Value& item) {
     if (!is_scalar(item) || is_unresolved(item)) return {};
     if (!io::is_path_pattern(specs::text(item))) return parts_of(item);
-    io::path_matches found = io::match_paths(specs::text(item));
+    io::path_matches found = matches_without_manifests(specs::text(item));
     if (must_match_ && (found.paths.empty() || !found.problem.empty())) fail(item, found);
     return std::move(found.paths);
   }
@@ -119,6 +120,20 @@ class pattern_expansion {
 };
 
 }  // namespace
+
+io::path_matches matches_without_manifests(const std::string& pattern) {
+  io::path_matches out = io::match_paths(pattern);
+  std::erase_if(out.paths, [](const std::string& path) {
+    const std::filesystem::path file(path);
+    if (file.filename() != cluster::output_manifest::name) return false;
+    try {
+      return cluster::read_manifest(file.has_parent_path() ? file.parent_path().string() : ".").has_value();
+    } catch (const error&) {
+      return false;  // it is another file of that name
+    }
+  });
+  return out;
+}
 
 void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults) {
   pattern_expansion expansion(job.file(), must_match, faults);

@@ -3,9 +3,11 @@
 // runs and what --resume keeps all speak of the same files.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/base/fault.h"
+#include "engine/io/path_pattern.h"
 #include "specs/job.pb.h"
 
 namespace flowrun::runner {
@@ -13,5 +15,8 @@ namespace flowrun::runner {
 // Where the lists of paths in the job have patterns or folders. Adds a fault for a pattern that matches nothing, and
 // for a folder that isn't as its manifest says; without `must_match` they stay as they are.
 void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults);
+
+// What a pattern matches, without the manifests of such folders, which are no data: FOLDER/* are its parts.
+io::path_matches matches_without_manifests(const std::string& pattern);
 
 }  // namespace flowrun::runner

@@ -9,13 +9,14 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <vector>
 
+#include "cluster/manifest_key.h"
 #include "cluster/output_manifest.h"
 #include "engine/base/buffer.h"
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
+#include "engine/io/decoder.h"
 #include "engine/record/key.h"
 #include "operators/parts/algorithms/sort_benchmark.h"
 #include "runner/commands.h"
@@ -88,6 +89,7 @@ class inspector {
     std::memcpy(previous_.data(), rows - row_bytes_, row_bytes_);
   }
   const findings& found() const { return found_; }
+  const std::byte* last_row() const { return previous_.data(); }
 
  private:
   void compare(const std::byte* before, const std::byte* row) {
@@ -109,43 +111,58 @@ std::string hexadecimal(record::word128 value) {
   return high == 0 ? fmt::format("{:x}", low) : fmt::format("{:x}{:016x}", high, low);
 }
 
-// `num_bytes`: of the buffer, whole rows.
-void look_at(const std::string& path, size_t row_bytes, aligned_buffer& buffer, size_t num_bytes, inspector& look) {
+// What to do about a file that has no whole rows of the type, or not as many as it should.
+std::string hint_for(const std::string& path, const char* otherwise) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(path, ignored) && io::is_compressed(path))
+    return "it is compressed, and rows are looked at as they lie in a file: decompress it first";
+  return otherwise;
+}
+
+// `num_bytes`: of the buffer, whole rows. The first row goes into `first`, if there is one.
+void look_at(const std::string& path, size_t row_bytes, aligned_buffer& buffer, size_t num_bytes, inspector& look,
+             std::vector<std::byte>& first) {
   input from(path);
   size_t got = num_bytes;
   while (got == num_bytes) {
     got = from.read(buffer.data(), num_bytes);
+    if (first.empty() && got >= row_bytes) first.assign(buffer.data(), buffer.data() + row_bytes);
     if (got / row_bytes > 0) look.add(buffer.data(), got / row_bytes);
     if (got % row_bytes > 0)
       throw error(error_kind::bad_data,
                   fmt::format("{} ends within a row: {} of {} bytes behind {} rows", path, got % row_bytes, row_bytes,
                               look.found().num_rows),
-                  "the file is truncated, or --type is not the type of its rows");
+                  hint_for(path, "the file is truncated, or --type is not the type of its rows"));
   }
 }
 
-// What the folder has beside its parts was put there by somebody else.
 void check_folder(const std::string& folder, const cluster::output_manifest& manifest) {
   const std::vector<std::string> parts = cluster::paths_of_parts(folder, manifest);
-  std::set<std::string> names = {cluster::output_manifest::name};
-  for (size_t i = 0; i < parts.size(); ++i) {
-    names.insert(manifest.parts[i].name);
+  for (size_t i = 0; i < parts.size(); ++i)
     if (const std::string hash = cluster::hash_of_file(parts[i]); hash != manifest.parts[i].hash)
       throw error(error_kind::bad_data,
                   fmt::format("{}: its content is not what the manifest says: it has the hash {}, not {}", parts[i],
                               hash, manifest.parts[i].hash),
                   "it has changed since the job wrote it: write it again");
+  if (const std::string stranger = cluster::stranger_in(folder, manifest); !stranger.empty())
+    throw error(error_kind::bad_data, fmt::format("{}/{} is no part of the output", folder, stranger),
+                "the folder's manifest doesn't name it: take it away");
+}
+
+// What the manifest says that the parts are sorted by, where these have such columns.
+std::optional<record::key> key_of(const cluster::output_manifest& manifest, const record::row_type& type) {
+  try {
+    return parse_rows(record::to_string(type), fmt::format("{}", fmt::join(manifest.sorted_by, ","))).key;
+  } catch (const error&) {
+    return std::nullopt;
   }
-  std::error_code problem;
-  for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem)) {
-    const auto& entry = *at;
-    if (!names.contains(entry.path().filename().string()))
-      throw error(error_kind::bad_data, entry.path().string() + " is no part of the output",
-                  "the folder's manifest doesn't name it: take it away");
-  }
-  if (problem)
-    throw error(error_kind::missing_input, fmt::format("can't read {}: {}", folder, problem.message()),
-                "check the permissions");
+}
+
+void check_key(const std::string& path, const char* which, const std::string& said, const std::string& found) {
+  if (said != found)
+    throw error(error_kind::bad_data,
+                fmt::format("{} has the {} key {}, and the manifest says {}", path, which, found, said),
+                "--type is not the type of its rows, or the manifest has changed: write it again");
 }
 
 std::string described(const cluster::output_manifest& manifest) {
@@ -184,19 +201,28 @@ int verify(const verify_arguments& arguments, terminal&) {
   inspector look(rows, arguments.any_order);
   const size_t rows_at_once = std::max<size_t>(1, 4 * MiB / row_bytes);
   aligned_buffer buffer(rows_at_once * row_bytes);
+  const std::optional<record::key> told_key = manifest ? key_of(*manifest, rows.type) : std::nullopt;
+  bool keys_compared = false;
   for (size_t i = 0; i < paths.size(); ++i) {
     const uint64_t before = look.found().num_rows;
-    look_at(paths[i], row_bytes, buffer, rows_at_once * row_bytes, look);
+    std::vector<std::byte> first;
+    look_at(paths[i], row_bytes, buffer, rows_at_once * row_bytes, look, first);
     if (const uint64_t num_rows = look.found().num_rows - before; manifest && num_rows != manifest->parts[i].rows)
       throw error(error_kind::bad_data,
                   fmt::format("{} has {} rows of this type, and the manifest says {}", paths[i], format_count(num_rows),
                               format_count(manifest->parts[i].rows)),
-                  "--type is not the type of its rows");
+                  hint_for(paths[i], "--type is not the type of its rows"));
+    if (!told_key || first.empty() || manifest->parts[i].first.empty()) continue;
+    const auto key = [&](const std::byte* row) { return cluster::key_as_json(rows.type, *told_key, row, nullptr); };
+    check_key(paths[i], "first", manifest->parts[i].first, key(first.data()));
+    check_key(paths[i], "last", manifest->parts[i].last, key(look.last_row()));
+    keys_compared = true;
   }
   const findings& found = look.found();
   std::string out = fmt::format("Records: {}\nChecksum: {}\n", found.num_rows, hexadecimal(found.checksum));
   if (!arguments.any_order) out += fmt::format("Duplicate keys: {}\n", found.duplicates);
   if (!arguments.any_order && found.unordered == 0) out += "SUCCESS - all records are in order\n";
+  if (keys_compared) out += "The first and the last key of each part: as the manifest says\n";
   print(out);
   if (found.unordered == 0) return 0;
   throw error(error_kind::bad_data,

@@ -104,35 +104,12 @@ std::string note_of(const RunReport::Sort& s) {
   return out + verified;
 }
 
-// What lies in a file that a sink has written, so that the report alone is enough to read it.
-void describe(const plan::graph& graph, const plan::node& sink, RunReport::Output& out) {
-  out.set_node(sink.id);
-  out.set_op(sink.declaration->name);
-  if (sink.facts.partitions)
-    for (const std::string& column : sink.facts.partitions->columns) out.add_path_columns(column);
-  for (const record::column& c : plan::written_columns(graph, sink)) {
-    auto* column = out.add_columns();
-    column->set_name(c.name);
-    column->set_type(record::to_string(c.type));
-  }
-  for (const specs::Entry& entry : sink.spec->with().map().entries()) {
-    if (entry.key() == "path") continue;
-    const auto add = [&out](const std::string& name, const specs::Value& value) {
-      if (!specs::is_scalar(value)) return;
-      auto* setting = out.add_with();
-      setting->set_name(name);
-      setting->set_value(specs::text(value));
-    };
-    add(entry.key(), entry.value());
-    for (const specs::Entry& inner : entry.value().map().entries()) add(entry.key() + "." + inner.key(), inner.value());
-  }
-}
-
-void describe_output(const plan::graph& graph, RunReport::Output& out) {
+void describe_output_by_path(const plan::graph& graph, RunReport::Output& out) {
   for (const plan::node& n : graph.nodes) {
     if (plan::is_internal(n) || n.declaration->role != plan::operator_role::sink) continue;
     for (const plan::file_use& use : plan::files_of(n))
-      if (use.path == out.path() || (use.path == "-" && out.path() == "/dev/stdout")) return describe(graph, n, out);
+      if (use.path == out.path() || (use.path == "-" && out.path() == "/dev/stdout"))
+        return describe_output(graph, n, out);
   }
 }
 
@@ -156,6 +133,29 @@ surroundings around(const report_input& in) {
 }
 
 }  // namespace
+
+void describe_output(const plan::graph& graph, const plan::node& sink, RunReport::Output& out) {
+  out.set_node(sink.id);
+  out.set_op(sink.declaration->name);
+  if (sink.facts.partitions)
+    for (const std::string& column : sink.facts.partitions->columns) out.add_path_columns(column);
+  for (const record::column& c : plan::written_columns(graph, sink)) {
+    auto* column = out.add_columns();
+    column->set_name(c.name);
+    column->set_type(record::to_string(c.type));
+  }
+  for (const specs::Entry& entry : sink.spec->with().map().entries()) {
+    if (entry.key() == "path") continue;
+    const auto add = [&out](const std::string& name, const specs::Value& value) {
+      if (!specs::is_scalar(value)) return;
+      auto* setting = out.add_with();
+      setting->set_name(name);
+      setting->set_value(specs::text(value));
+    };
+    add(entry.key(), entry.value());
+    for (const specs::Entry& inner : entry.value().map().entries()) add(entry.key() + "." + inner.key(), inner.value());
+  }
+}
 
 std::string report_time(int64_t us) {
   char text[calendar::max_timestamp_chars];
@@ -234,7 +234,7 @@ RunReport make_report(const report_input& in) {
     output->set_state(std::string(io::to_string(r.state)));
     if (r.files) add_files(*r.files, *output);
     if (r.content_hash) output->set_hash(fmt::format("{:016x}", *r.content_hash));
-    describe_output(*in.graph, *output);
+    describe_output_by_path(*in.graph, *output);
   }
   if (in.end_us == 0) return report;
   *report.mutable_limit() = limit_of(report, around(in));

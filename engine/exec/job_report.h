@@ -51,6 +51,9 @@ struct report_input {
 
 RunReport make_report(const report_input& in);
 
+// Which node has written an output, and what lies in it, so that the report alone is enough to read it.
+void describe_output(const plan::graph& graph, const plan::node& sink, RunReport::Output& out);
+
 // As reports tell a time: `us` since 1970.
 std::string report_time(int64_t us);
 

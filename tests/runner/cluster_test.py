@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -188,6 +189,86 @@ nodes:
         self.assertEqual(done.returncode, 73, done.stderr)
         self.assertIn("is a directory that no job has written", done.stderr)
         self.assertEqual((self.dir / "out/all.csv/mine").read_text(), "a folder of somebody")
+        # Nor is one that has the manifest of something else, or more than its own manifest names.
+        self.write("out/all.csv/manifest.json", '{"name": "an extension", "manifest_version": 3}')
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertIn("out/all.csv is a directory that no job has written: out/all.csv/manifest.json: it is no manifest of parts", done.stderr)
+        shutil.rmtree(self.dir / "out/all.csv")
+        self.assertEqual(self.flowrun(*run).returncode, 0)
+        self.write("out/all.csv/mine", "a file of somebody")
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertIn("out/all.csv has mine, which is no part of the output that is there", done.stderr)
+        self.assertEqual((self.dir / "out/all.csv/mine").read_text(), "a file of somebody")
+
+    def test_what_comes_into_a_folder_while_the_job_runs_stays(self):
+        run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--resume", "-p", f"rows={LONG}")
+        self.assertEqual(self.flowrun(*run).returncode, 0)
+        before = self.outputs()
+        driver = self.start(*run)
+        self.until_workers(driver, 0)
+        self.write("out/all.csv/mine", "a file of somebody")
+        _, err = driver.communicate(timeout=120)
+        self.assertEqual(driver.returncode, 73, err)
+        self.assertIn("out/all.csv has mine, which is no part of the output that is there", err)
+        self.assertEqual((self.dir / "out/all.csv/mine").read_text(), "a file of somebody")
+        (self.dir / "out/all.csv/mine").unlink()
+        self.assertEqual(self.outputs(), before)
+        done = self.flowrun(*run)  # what its tasks have done is there
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.outputs(), before)
+
+    def test_nothing_else_lies_in_an_output(self):
+        two = """flowrun: 1
+nodes:
+  a: {op: generate, with: {rows: 300, columns: {k: "i %% 3", n: i}}}
+  first:  {op: file.write_csv, in: a, with: {path: out/o}}
+  second: {op: file.write_csv, in: a, with: {path: "%s"}}
+"""
+        for path in ("out/o/{k}.csv", "out/o/sub/{k}.csv", "out/o/b.csv", "out/../out/o/b.csv"):
+            self.write("job.yaml", two % path)
+            for words in (["run", "-q"], ["plan"]):
+                with self.subTest(path=path, words=words):
+                    done = self.flowrun(*words, "job.yaml", "-T", "scratch", "--cluster", "local:2")
+                    self.assertEqual(done.returncode, 78, done.stderr)
+                    self.assertIn(f"'second' writes {path}, which lies in out/o: on a cluster that is a folder, which 'first' makes anew", done.stderr)
+                    self.assertFalse((self.dir / "out").exists())
+        self.write("job.yaml", two % "out/o2/{k}.csv")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--report", "report.json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # What an output is read from lies in it, too.
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  kept: {op: file.read_csv, with: {path: out/o, type: {k: u64, n: u64}}}
+  out:  {op: file.write_csv, in: kept, with: {path: out/o}}
+""")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("'kept' reads out/o/part-00000, which lies in out/o", done.stderr)
+
+    def test_the_report_says_what_lies_in_outputs(self):
+        self.write("job.yaml", """flowrun: 1
+name: "${env:SECRET}"
+nodes:
+  a: {op: generate, with: {rows: 300, columns: {k: "u32(i % 3)", n: i}}}
+  folder: {op: file.write_csv, in: a, with: {path: out/o, header: true, delimiter: ";"}}
+  tree:   {op: file.write_csv, in: a, with: {path: "out/t/{k}.csv"}}
+""")
+        self.environment["SECRET"] = "hunter2xyz"
+        reports = []
+        for options in ((), ("--cluster", "local:2")):
+            shutil.rmtree(self.dir / "out", ignore_errors=True)
+            done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--report", "report.json", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            told = json.loads((self.dir / "report.json").read_text())["outputs"]
+            reports.append([{name: value for name, value in out.items() if name not in ("files", "num_files")} for out in told])
+        self.assertEqual(reports[0], reports[1])
+        self.assertEqual([(out["path"], out["num_files"]) for out in told], [("out/o", "2"), ("out/t/{k}.csv", "3")])
+        # What came from the environment isn't shown.
+        manifest = (self.dir / "out/o/manifest.json").read_text()
+        self.assertNotIn("hunter2xyz", manifest)
+        self.assertEqual(json.loads(manifest)["job"], "${env:SECRET}")
 
     def test_a_killed_task_is_run_again(self):
         expected = self.expected("-p", f"rows={LONG}")

@@ -131,7 +131,7 @@ class parts_test(process_test):
         self.change_manifest(lambda told: told["parts"][0].update(first="none"))
         self.verify_fails("kept/manifest.json: it is no manifest of parts")
         self.change_manifest(lambda told: told["parts"][0].update(first=[1]))
-        self.verify_fails("kept/manifest.json: a key of part-00000 is not what it is sorted by")
+        self.verify_fails('part 0 .counted from 0. has a key "first" that is not what it is sorted by')
 
     def test_ends_of_every_type(self):
         long = "x" * 300
@@ -215,6 +215,7 @@ nodes:
 
     def test_damage_is_told(self):
         def damaged(change, said, run=True):
+            shutil.rmtree(self.dir / "kept", ignore_errors=True)
             self.write_parts()
             change(self.dir / "kept")
             done = self.flowrun("verify", "kept")
@@ -230,7 +231,7 @@ nodes:
         part = "part-00001"
         damaged(lambda kept: (kept / part).unlink(), f"kept/{part}: the manifest names it, and it can't be read")
         damaged(lambda kept: (kept / part).write_bytes(b"x"), f"kept/{part}: it has 1 bytes, and the manifest says")
-        damaged(lambda kept: (kept / "manifest.json").write_text("{"), "kept/manifest.json: it is no manifest of parts")
+        damaged(lambda kept: (kept / "manifest.json").write_text("{"), "kept/manifest.json: it is no JSON: parse error at line 1")
         damaged(lambda kept: (kept / "manifest.json").write_text('{"format": 9}'), "was written by a later version")
         damaged(lambda kept: self.change_manifest(lambda told: told["parts"].pop()),
                 "kept/manifest.json: its sums of rows and bytes are not those of its parts")
@@ -245,11 +246,28 @@ nodes:
                 f"kept/{part}: the manifest names it, and it is no file")
         damaged(lambda kept: ((kept / "manifest.json").unlink(), os.mkfifo(kept / "manifest.json")), "it is no manifest of parts: it is no file")
         damaged(lambda kept: os.truncate(kept / "manifest.json", 10**12), "it has 931 GiB, and the longest have 64.0 MiB")
-        damaged(lambda kept: (kept / "manifest.json").write_text("[" * 10**6), "it is no manifest of parts")
-        damaged(manifest(lambda told: told.update(format=-1)), "it is no manifest of parts")
-        damaged(manifest(lambda told: told.update(rows=5e3)), "it is no manifest of parts")
-        damaged(manifest(lambda told: told["parts"][1].update(bytes=-1)), "it is no manifest of parts")
-        damaged(manifest(lambda told: told["parts"][1].update(hash=7)), "it is no manifest of parts")
+        whole = "it is no manifest of parts: it has"
+        second = "it is no manifest of parts: part 1 (counted from 0) has"
+        deep = "[" * 10**5 + "]" * 10**5  # of which copies would end the stack
+        damaged(lambda kept: (kept / "manifest.json").write_text("[" * 10**6), f"{whole} lists in lists in lists")
+        damaged(lambda kept: (kept / "manifest.json").write_text(f'{{"format": 1, "parts": {deep}}}'), f"{whole} lists in lists in lists")
+        damaged(lambda kept: (kept / "manifest.json").write_text("[]"), "it is no manifest of parts: it is no object")
+        damaged(manifest(lambda told: told.update(format=-1)), f'{whole} a "format" that is no whole number from 0 on')
+        damaged(manifest(lambda told: told.update(format=0)), f"{whole} the format 0")
+        damaged(manifest(lambda told: told.update(rows=5e3)), f'{whole} a "rows" that is no whole number')
+        damaged(manifest(lambda told: told.update(job=None)), f'{whole} a "job" that is no text')
+        damaged(manifest(lambda told: told.update(sorted_by=[1])), f'{whole} a "sorted_by" that is no list of texts')
+        damaged(manifest(lambda told: told.update(parts=None)), f'{whole} a "parts" that is no list')
+        damaged(manifest(lambda told: told.update(parts={"a": {}})), f'{whole} a "parts" that is no list')
+        damaged(manifest(lambda told: told.pop("run")), f'{whole} no "run"')
+        damaged(manifest(lambda told: told["parts"].insert(1, 7)), "part 1 (counted from 0) is no object")
+        damaged(manifest(lambda told: told["parts"][1].update(bytes=-1)), f'{second} a "bytes" that is no whole number')
+        damaged(manifest(lambda told: told["parts"][1].update(hash=7)), f'{second} a "hash" that is no text')
+        damaged(manifest(lambda told: told["parts"][1].update(first=[None, 1])), f'{second} a key "first" with what no column can have')
+        damaged(manifest(lambda told: told["parts"][1].update(first=[{"hex": 1, "bytes": 1}, 1])), f'{second} a key "first" with what')
+        damaged(manifest(lambda told: told["parts"][1].pop("last")), f"{second} the key of one end, or keys and no rows")
+        damaged(manifest(lambda told: [told["parts"][1].pop(end) for end in ("first", "last")]), f"{whole} keys of some parts with rows")
+        damaged(manifest(lambda told: told["parts"][1].update(rows=2**64 - 1)), "its sums of rows and bytes are not those of its parts")
         damaged(manifest(lambda told: told["parts"][1].update(name="")), "a part of it lies elsewhere: ")
         damaged(manifest(lambda told: told["parts"][1].update(name="a\0b")), "a part of it lies elsewhere: ")
         damaged(manifest(lambda told: told["parts"][1].update(name="manifest.json")), "it names manifest.json twice, or as a part of itself")
@@ -261,6 +279,57 @@ nodes:
             (kept / part).write_bytes(content)
         damaged(flip, f"kept/{part}: its content is not what the manifest says", run=False)
         damaged(lambda kept: (kept / "mine").write_text(""), "kept/mine is no part of the output", run=False)
+
+    def test_keys_are_those_of_the_rows(self):
+        self.write_parts("rows")
+        done = self.flowrun("verify", "kept", "--type", "k: u32, n: u64")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith("The first and the last key of each part: as the manifest says\n"), done.stdout)
+        # Columns that the type doesn't name can't be compared.
+        done = self.flowrun("verify", "kept", "--type", "key: u32, n: u64")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith("SUCCESS - all records are in order\n"), done.stdout)
+        kept = json.loads((self.dir / "kept/manifest.json").read_text())
+        for which in ("first", "last"):
+            with self.subTest(which):
+                self.change_manifest(lambda told: told["parts"][1].update({which: [7, 2**63]}))
+                self.verify_fails(rf"kept/part-00001 has the {which} key \[\d+,\d+\], and the manifest says \[7,9223372036854775808\]",
+                                  "--type", "k: u32, n: u64")
+                self.write("kept/manifest.json", json.dumps(kept))
+
+    def test_compressed_rows_are_not_looked_at(self):
+        self.write_parts("bzip2")
+        self.assertEqual(self.flowrun("verify", "kept").returncode, 0)
+        self.verify_fails("help: it is compressed, and rows are looked at as they lie in a file", "--type", "k: u32, n: u64")
+
+    def test_a_pattern_finds_no_manifest(self):
+        self.write_parts("lines")
+        alone = self.results(self.read(kind="lines"))
+        self.assertEqual(self.results(self.read(kind="lines", path="'kept/*'")), alone)
+        done = self.flowrun("infer", "kept/*")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("format", done.stdout)
+        # Another file of that name is data.
+        self.write("kept/manifest.json", "one line\n")
+        self.assertIn("sum.rows = 5001", self.results(self.read(kind="lines", path="'kept/*'")))
+
+    def test_no_parts(self):
+        (self.dir / "kept").mkdir()
+        self.write("kept/manifest.json", '{"format": 1, "run": "a", "job": "j", "parts": [], "rows": 0, "bytes": 0}')
+        self.assertEqual(self.flowrun("verify", "kept").returncode, 0)
+        self.fails(78, self.read(), "kept has no parts", "")
+        self.fails(66, self.flowrun("infer", "kept"), "kept has no parts", "")
+
+    def test_what_may_be_missing_is_no_key(self):
+        made = "{op: generate, with: {rows: 300, columns: {k: i % 3, none: i % 2 == 0, n: i, t: \"'x'\"}}}"
+        writing = WRITING.replace("by: [k, n]", "by: [k, none, n]")
+        self.write("write.yaml", writing.format(made=made, columns="{k: k, none: none, n: n}", write="write_csv",
+                                                with_="missing: {n: none}, null_text: 'NULL'"))
+        done = self.flowrun("write.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads((self.dir / "kept/manifest.json").read_text())
+        self.assertEqual(told["sorted_by"], ["k"])
+        self.assertEqual([told["parts"][0]["first"], told["parts"][-1]["last"]], [[0], [2]])
 
     def test_a_directory_of_somebody_is_no_input(self):
         (self.dir / "kept").mkdir()
