@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <map>
 #include <random>
+#include <set>
 #include <utility>
 
 #include "cluster/cluster.pb.h"
@@ -20,7 +21,6 @@
 #include "engine/exec/job_report.h"
 #include "engine/io/descriptor_stream.h"
 #include "engine/plan/body_ports.h"
-#include "engine/plan/file_rules.h"
 #include "operators/parts/order/reduction.h"
 #include "operators/parts/order/row_limit.h"
 
@@ -52,8 +52,9 @@ void refuse_what_tasks_lack(const plan::graph& g) {
 // From the root on, as far as it is there without links.
 std::filesystem::path whole_path(const std::string& path) {
   std::error_code ignored;
-  const std::filesystem::path out = std::filesystem::weakly_canonical(path.empty() ? "." : path, ignored);
-  return ignored ? std::filesystem::absolute(path).lexically_normal() : out;
+  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  const std::filesystem::path out = std::filesystem::weakly_canonical(whole, ignored);
+  return ignored ? whole : out;
 }
 
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
@@ -61,24 +62,14 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
   return a == folder.end() && b != path.end();
 }
 
-// An output takes the place of the whole folder that has its path, so nothing else may lie in there.
-void refuse_files_in_outputs(const plan::graph& g) {
-  std::vector<std::pair<plan::file_use, std::filesystem::path>> all;
+// Those of the job's nodes, also inside of loops, `if` and calls.
+void add_files(const plan::graph& g, std::set<const plan::graph*>& seen, std::vector<plan::file_use>& to) {
+  if (!seen.insert(&g).second) return;
   for (const plan::node& n : g.nodes) {
     if (plan::is_internal(n)) continue;
-    for (plan::file_use& use : plan::files_of(n)) {
-      std::filesystem::path place = whole_path(use.partitioned ? use.partitioned->directory() + "/x" : use.path);
-      all.emplace_back(std::move(use), std::move(place));
-    }
-  }
-  for (const auto& [folder, place] : all) {
-    if (!folder.writes || folder.partitioned || !output_folder::is_made_at(folder.path)) continue;
-    for (const auto& [other, inside] : all)
-      if (lies_in(inside, place))
-        throw error(error_kind::bad_spec,
-                    fmt::format("{} {} {}, which lies in {}: on a cluster that is a folder, which {} makes anew",
-                                other.who, other.writes ? "writes" : "reads", other.path, folder.path, folder.who),
-                    "give one of them another path, or run the job without --cluster");
+    for (plan::file_use& use : plan::files_of(n)) to.push_back(std::move(use));
+    for (size_t i = 0; i == 0 || i < n.bodies.size(); ++i)
+      if (const std::shared_ptr<const plan::graph> body = plan::body_of(n, i)) add_files(*body, seen, to);
   }
 }
 
@@ -177,10 +168,31 @@ class driver::work {
   std::map<int, std::unique_ptr<output_tree>> trees_;      // those whose paths name columns
 };
 
+void check_outputs(const plan::graph& g, std::vector<plan::file_use> own) {
+  std::vector<plan::file_use> all = std::move(own);
+  std::set<const plan::graph*> seen;
+  add_files(g, seen, all);
+  std::vector<std::filesystem::path> places;
+  places.reserve(all.size());
+  for (const plan::file_use& use : all)
+    places.push_back(whole_path(use.partitioned ? use.partitioned->directory() + "/x" : use.path));
+  for (const plan::node& n : g.nodes) {
+    if (!is_sink(n)) continue;
+    const plan::file_use folder = plan::files_of(n).front();
+    if (folder.partitioned || !output_folder::is_made_at(folder.path)) continue;
+    const std::filesystem::path place = whole_path(folder.path);
+    for (size_t k = 0; k < all.size(); ++k)
+      if (lies_in(places[k], place))
+        throw error(error_kind::bad_spec,
+                    fmt::format("{} {} {}, which lies in {}: on a cluster that is a folder, which {} makes anew",
+                                all[k].who, all[k].writes ? "writes" : "reads", all[k].path, folder.path, folder.who),
+                    "give one of them another path, or run the job without --cluster");
+  }
+}
+
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes) {
   refuse_what_tasks_lack(*graph);
-  refuse_files_in_outputs(*graph);
   divided_job out;
   for (const plan::node& n : graph->nodes) {
     out.pieces.push_back(plan::is_internal(n) || n.declaration->role != plan::operator_role::source

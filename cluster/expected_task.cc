@@ -69,18 +69,16 @@ std::optional<bool> runs_as_stages(const divided_job& job, size_t stage, uint64_
   if (st.control < 0 || job.most_tasks < 2) return false;
   if (least_divided_bytes <= 1 || counts_calls(*job.graph, job.graph->nodes[static_cast<size_t>(st.control)]))
     return true;
-  constexpr uint64_t how_wrong = 8;  // estimates of texts may be, so many times
   uint64_t num_bytes = 0;
-  bool exact = true, bounded = true, known = true;
+  bool exact = true, bounded = true;
   for (const stage_input& in : st.inputs) {
     const plan::node& n = job.graph->nodes[static_cast<size_t>(in.node)];
     const plan::row_estimate& rows = n.outputs[static_cast<size_t>(in.port)].estimate;
     num_bytes = plan::bound_plus(num_bytes, rows.num_bytes);
     exact = exact && rows.known && rows.exact;
     bounded = bounded && rows.bounds_bytes();
-    known = known && rows.known;
   }
-  if (known && num_bytes < least_divided_bytes / (bounded ? 1 : how_wrong)) return false;
+  if (bounded && num_bytes < least_divided_bytes) return false;
   if (exact && num_bytes >= least_divided_bytes) return true;
   return std::nullopt;
 }

@@ -100,6 +100,9 @@ bool output_folder::is_made_at(const std::string& path) {
 
 void output_folder::try_path(const std::string& path) {
   const std::string target = io::followed_output(path);
+  if (const fs::path name = fs::path(target).filename(); name.empty() || name == "." || name == "..")
+    throw error(error_kind::output, fmt::format("{} has no name for an output at its end", path),
+                "give the path of the folder itself, without / behind it");
   std::error_code ignored;
   if (fs::is_directory(target, ignored))
     check_replaced(path, target);

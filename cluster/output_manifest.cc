@@ -209,7 +209,9 @@ std::string stranger_in(const std::string& folder, const output_manifest& manife
   for (const output_manifest::part& p : manifest.parts) names.insert(p.name);
   std::error_code problem;
   for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem))
-    if (std::string name = at->path().filename().string(); !names.contains(name)) return name;
+    // No part is a directory, whatever its name is.
+    if (std::string name = at->path().filename().string(); !names.contains(name) || at->is_directory(problem))
+      return name;
   if (problem)
     throw error(error_kind::missing_input, fmt::format("can't read {}: {}", folder, problem.message()),
                 "check the permissions");

@@ -56,20 +56,6 @@ std::string similar_file(const std::string& path) {
   return found.empty() ? found : (asked.has_parent_path() ? (directory / found).string() : found);
 }
 
-// What the command reads and writes besides the job's own files.
-std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::vector<own_output>& outputs) {
-  std::vector<plan::file_use> out;
-  const auto add = [&](const std::string& path, const std::string& who, bool writes) {
-    specs::Position where;
-    where.set_origin(who + " " + path);
-    if (!path.empty()) out.push_back({path, who, writes, where});
-  };
-  for (const own_output& output : outputs) add(output.path, output.option, true);
-  add(job.file, job.file == "-" ? "flowrun (for the job)" : "flowrun", false);
-  add(read_machine_configuration().path, "flowrun", false);
-  return out;
-}
-
 // Ends with the first one's code: 66 where an input is missing, 65 where it is not as its node reads it, 73 where an
 // output can't be written. What only a graph reads that may never run is a warning.
 void show_file_faults(const std::vector<exec::file_fault>& found, const std::string& text, terminal& screen) {
@@ -90,6 +76,19 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
 }
 
 }  // namespace
+
+std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::vector<own_output>& outputs) {
+  std::vector<plan::file_use> out;
+  const auto add = [&](const std::string& path, const std::string& who, bool writes) {
+    specs::Position where;
+    where.set_origin(who + " " + path);
+    if (!path.empty()) out.push_back({path, who, writes, where});
+  };
+  for (const own_output& output : outputs) add(output.path, output.option, true);
+  add(job.file, job.file == "-" ? "flowrun (for the job)" : "flowrun", false);
+  add(read_machine_configuration().path, "flowrun", false);
+  return out;
+}
 
 bool faults_shown::are_about(std::string_view option) const {
   return std::find(clashing_.begin(), clashing_.end(), option) != clashing_.end();

@@ -52,6 +52,9 @@ struct own_output {
   std::string path;
 };
 
+// What the command reads and writes besides the job's own files.
+std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::vector<own_output>& outputs);
+
 // Throws faults_shown.
 loaded_job load(specs::read_result read, const job_arguments& job, const resource_arguments& given, terminal& screen,
                 const std::vector<own_output>& outputs);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "cluster/output_manifest.h"
 #include "engine/base/error.h"
@@ -123,11 +124,15 @@ class pattern_expansion {
 
 io::path_matches matches_without_manifests(const std::string& pattern) {
   io::path_matches out = io::match_paths(pattern);
-  std::erase_if(out.paths, [](const std::string& path) {
+  const std::set<std::string> all(out.paths.begin(), out.paths.end());
+  std::erase_if(out.paths, [&all](const std::string& path) {
     const std::filesystem::path file(path);
     if (file.filename() != cluster::output_manifest::name) return false;
+    const std::filesystem::path folder = file.parent_path();
     try {
-      return cluster::read_manifest(file.has_parent_path() ? file.parent_path().string() : ".").has_value();
+      const auto manifest = cluster::read_manifest(folder.empty() ? "." : folder.string());
+      return manifest && std::any_of(manifest->parts.begin(), manifest->parts.end(),
+                                     [&](const auto& part) { return all.contains((folder / part.name).string()); });
     } catch (const error&) {
       return false;  // it is another file of that name
     }

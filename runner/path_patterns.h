@@ -16,7 +16,7 @@ namespace flowrun::runner {
 // for a folder that isn't as its manifest says; without `must_match` they stay as they are.
 void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults);
 
-// What a pattern matches, without the manifests of such folders, which are no data: FOLDER/* are its parts.
+// What a pattern matches, but for manifests of such folders whose parts it matches, too: FOLDER/* are the parts.
 io::path_matches matches_without_manifests(const std::string& pattern);
 
 }  // namespace flowrun::runner

@@ -5,6 +5,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
 #include "specs/type_reader.h"
+#include "specs/value.h"
 
 namespace flowrun::runner {
 
@@ -37,6 +38,18 @@ record::value_type type_of(std::string_view text) {
   return *type;
 }
 
+// "[from:to]", of a bytes column.
+void take_slice(std::string_view text, const record::column& of, record::key_part& key) {
+  const size_t colon = std::min(text.find(':'), text.size() - 1);
+  const auto from = specs::to_uint(text.substr(1, colon - 1)),
+             to = specs::to_uint(text.substr(colon + 1, text.size() - colon - 2));
+  if (!text.ends_with(']') || !of.type.is_bytes() || !from || !to || *from >= *to || *to > of.type.num_bytes)
+    throw error(error_kind::usage, fmt::format("'{}{}' is no part of a column", of.name, text),
+                "column[from:to], of a bytes column, with bytes counted from 0, and without the one at `to`");
+  key.from = static_cast<uint32_t>(*from);
+  key.length = static_cast<uint32_t>(*to - *from);
+}
+
 }  // namespace
 
 row_description parse_rows(std::string_view type, std::string_view by) {
@@ -60,6 +73,8 @@ row_description parse_rows(std::string_view type, std::string_view by) {
     record::key_part key;
     key.descending = part.starts_with('-');
     if (key.descending) part.remove_prefix(1);
+    const std::string_view slice = part.substr(std::min(part.find('['), part.size()));
+    part.remove_suffix(slice.size());
     const auto column = out.type.index_of(part);
     if (!column) {
       const std::string meant = did_you_mean(part, out.type.names());
@@ -67,6 +82,7 @@ row_description parse_rows(std::string_view type, std::string_view by) {
                   meant.empty() ? "the columns are " + to_string(out.type) : meant);
     }
     key.column = *column;
+    if (!slice.empty()) take_slice(slice, out.type[*column], key);
     out.key.push_back(key);
   }
   if (out.key.empty())
@@ -80,6 +96,7 @@ std::string record_key_text(const row_description& rows) {
     if (!out.empty()) out += ", ";
     if (part.descending) out += '-';
     out += rows.type[part.column].name;
+    if (part.length > 0) out += fmt::format("[{}:{}]", part.from, part.from + part.length);
   }
   return out;
 }

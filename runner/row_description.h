@@ -1,4 +1,4 @@
-// Row types and keys as a command line has them: --type "{src: u64, dst: u64}" --by "-dst,src".
+// Row types and keys as a command line has them: --type "{src: u64, tag: bytes[8]}" --by "-src,tag[0:3]".
 #pragma once
 
 #include <string>

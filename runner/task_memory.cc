@@ -21,12 +21,21 @@ namespace flowrun::runner {
 
 namespace {
 
-// By a task of the stage; 0: it merges none.
-size_t num_merged_files(const cluster::divided_job& job, const cluster::stage& st) {
+// By a task of a stage.
+struct merged_files {
   size_t count = 0;
-  for (const cluster::stage_input& in : st.inputs)
-    if (in.how == cluster::reading::merged) count += cluster::num_files(job, in);
-  return count;
+  bool of_several_tasks = false;  // some of them are of one stream
+};
+
+merged_files merged_by_task(const cluster::divided_job& job, const cluster::stage& st) {
+  merged_files out;
+  for (const cluster::stage_input& in : st.inputs) {
+    if (in.how != cluster::reading::merged) continue;
+    const size_t count = cluster::num_files(job, in);
+    out.count += count;
+    out.of_several_tasks = out.of_several_tasks || count > 1;
+  }
+  return out;
 }
 
 class task_memory_check {
@@ -40,10 +49,12 @@ class task_memory_check {
     for (size_t s = 0; s < job.cut.all.size(); ++s) {
       const std::optional<bool> has_stages = cluster::runs_as_stages(job, s, share_.least_divided_bytes);
       if (!has_stages) continue;
-      if (*has_stages)
-        look_at_bodies(job, job.graph->nodes[static_cast<size_t>(job.cut.all[s].control)]);
-      else
+      if (!*has_stages) {
         look_at_task(job, s);
+        continue;
+      }
+      const plan::node& control = job.graph->nodes[static_cast<size_t>(job.cut.all[s].control)];
+      if (control.facts.bodies_run) look_at_bodies(job, control);
     }
   }
 
@@ -72,14 +83,14 @@ class task_memory_check {
     const uint64_t needed_mib = (plan::least_memory(checked.checked, machine_) + MiB - 1) / MiB;
     if (needed_mib <= needed_mib_) return;
     needed_mib_ = needed_mib;
-    const size_t num_files = num_merged_files(job, job.cut.all[stage]);
-    fewer_tasks_help_ = num_files > 1 && job.most_tasks > 1;
+    const merged_files files = merged_by_task(job, job.cut.all[stage]);
+    fewer_tasks_help_ = files.of_several_tasks;
     // "memory: 3MiB or more; phase 1 wants at least …", where the number is not that of -m.
     const std::string& wanted = planned.faults.front().expected;
     what_ = fmt::format("{}a task of stage {}{} needs {} MiB of memory, and has {}\n  expected: {}",
                         job.graph->path.empty() ? "" : fmt::format("{}: ", job.graph->path), stage + 1,
-                        num_files > 1 ? fmt::format(", which merges {},", counted(num_files, "file")) : "", needed_mib,
-                        format_bytes(share_.of_task.memory_bytes),
+                        files.count > 1 ? fmt::format(", which merges {},", counted(files.count, "file")) : "",
+                        needed_mib, format_bytes(share_.of_task.memory_bytes),
                         wanted.substr(std::min(wanted.size(), wanted.find("; ") + 2)));
   }
 

@@ -17,8 +17,8 @@ struct task_share {
 
 // Plans a task of each stage, as its worker will. Throws error(bad_spec) where the nodes of a task need more memory
 // than it has, about the stage that needs most. Of loops, `if` and calls it looks at the whole or at the stages inside,
-// where it is known which of them will run; of those stages each is taken to read one file, since how many they read
-// depends on rows.
+// where it is known which of them will run. How many files the stages inside read depends on rows: each is taken to
+// read one, and may need more when it runs.
 void check_task_memory(const cluster::divided_job& job, const task_share& share);
 
 }  // namespace flowrun::runner

@@ -185,6 +185,9 @@ std::string described(const cluster::output_manifest& manifest) {
 }  // namespace
 
 int verify(const verify_arguments& arguments, terminal&) {
+  const row_description rows = arguments.type.empty() ? parse_rows("{key: bytes[10], value: bytes[90]}",
+                                                                   arguments.by.empty() ? "key" : arguments.by)
+                                                      : parse_rows(arguments.type, arguments.by);
   std::vector<std::string> paths = {arguments.file};
   const std::optional<cluster::output_manifest> manifest = cluster::read_manifest(arguments.file);
   if (manifest) {
@@ -194,9 +197,6 @@ int verify(const verify_arguments& arguments, terminal&) {
     if (arguments.type.empty() && arguments.by.empty() && !arguments.any_order) return 0;
     paths = cluster::paths_of_parts(arguments.file, *manifest);
   }
-  const row_description rows = arguments.type.empty() ? parse_rows("{key: bytes[10], value: bytes[90]}",
-                                                                   arguments.by.empty() ? "key" : arguments.by)
-                                                      : parse_rows(arguments.type, arguments.by);
   const size_t row_bytes = rows.type.row_bytes();
   inspector look(rows, arguments.any_order);
   const size_t rows_at_once = std::max<size_t>(1, 4 * MiB / row_bytes);

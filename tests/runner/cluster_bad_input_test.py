@@ -98,7 +98,7 @@ nodes:
         """Of the whole, which one task runs, and of the stages inside, where these run."""
         self.write("job.yaml", """flowrun: 1
 nodes:
-  a: {op: generate, with: {rows: 2000, columns: {n: i, t: "concat('t', i)"}}}
+  a: {op: generate, with: {rows: 2000, columns: {n: i, t: i * 3}}}
   x:
     op: loop
     in: {start: a}
@@ -121,6 +121,30 @@ nodes:
                 done = self.flowrun("job.yaml", *options, re.search(r"run with -m (\d+MiB)", done.stderr)[1])
                 self.assertEqual(done.returncode, 0, done.stderr)
                 subprocess.run(["rm", "-r", self.dir / "out"], check=True)
+
+    def test_what_may_never_run_needs_no_memory(self):
+        """The branch that isn't taken would merge 24 streams."""
+        numbers = range(24)
+        sorts = "".join(f"""        drawn{i}:  {{op: generate, with: {{rows: 10, columns: {{n: "rand({i}, i)"}}}}}}
+        sorted{i}: {{op: sort, in: drawn{i}, with: {{by: [n]}}}}
+""" for i in numbers)  # fmt: skip
+        self.write("job.yaml", f"""flowrun: 1
+nodes:
+  a: {{op: generate, with: {{rows: 2000, columns: {{n: i}}}}}}
+  c:
+    op: if
+    in: {{rows: a}}
+    with:
+      condition: "rows(rows) > 3000"
+      then:
+{sorts}        made: {{op: merge, in: [{", ".join(f"sorted{i}" for i in numbers)}], with: {{by: [n]}}}}
+      else:
+        made: {{op: map, in: rows, with: {{n: n + 1}}}}
+      out: {{made: made}}
+  all: {{op: file.write_csv, in: c.made, with: {{path: out/all.csv}}}}
+""")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--divide-from", "1", "-m", "16MiB")
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_a_directory_that_this_machine_does_not_see(self):
         done = self.work("nowhere", 0, "--host", "there")

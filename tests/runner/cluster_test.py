@@ -202,6 +202,16 @@ nodes:
         self.assertIn("out/all.csv has mine, which is no part of the output that is there", done.stderr)
         self.assertEqual((self.dir / "out/all.csv/mine").read_text(), "a file of somebody")
 
+    def test_a_directory_is_no_part_of_an_output(self):
+        run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
+        self.assertEqual(self.flowrun(*run).returncode, 0)
+        (self.dir / "out/all.csv/part-00001.csv").unlink()
+        self.write("out/all.csv/part-00001.csv/mine", "a file of somebody")
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertIn("out/all.csv has part-00001.csv, which is no part of the output that is there", done.stderr)
+        self.assertEqual((self.dir / "out/all.csv/part-00001.csv/mine").read_text(), "a file of somebody")
+
     def test_what_comes_into_a_folder_while_the_job_runs_stays(self):
         run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--resume", "-p", f"rows={LONG}")
         self.assertEqual(self.flowrun(*run).returncode, 0)
@@ -226,7 +236,7 @@ nodes:
   first:  {op: file.write_csv, in: a, with: {path: out/o}}
   second: {op: file.write_csv, in: a, with: {path: "%s"}}
 """
-        for path in ("out/o/{k}.csv", "out/o/sub/{k}.csv", "out/o/b.csv", "out/../out/o/b.csv"):
+        for path in ("out/o/{k}.csv", "out/o/sub/{k}.csv", "out/o/b.csv", "out/../out/o/b.csv", f"{self.dir}/out/o/b.csv"):
             self.write("job.yaml", two % path)
             for words in (["run", "-q"], ["plan"]):
                 with self.subTest(path=path, words=words):
@@ -246,6 +256,37 @@ nodes:
         done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
         self.assertEqual(done.returncode, 78, done.stderr)
         self.assertIn("'kept' reads out/o/part-00000, which lies in out/o", done.stderr)
+        self.write("job.yaml", """flowrun: 1
+graphs:
+  reading:
+    in: {rows: any}
+    out: {kept: kept}
+    nodes:
+      kept: {op: file.read_csv, with: {path: out/o/part-00000, type: {k: u64, n: u64}}}
+nodes:
+  a:   {op: generate, with: {rows: 3, columns: {n: i}}}
+  b:   {op: call, in: {rows: a}, with: {graph: reading}}
+  out: {op: file.write_csv, in: b.kept, with: {path: out/o}}
+""")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("'kept' reads out/o/part-00000, which lies in out/o", done.stderr)
+        # So does what the command writes.
+        self.write("job.yaml", two % "out/o2/{k}.csv")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--report", "out/o/report.json")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("--report writes out/o/report.json, which lies in out/o", done.stderr)
+
+    def test_an_output_has_a_name(self):
+        run = ("-q", "-T", "scratch", "--cluster", "local:2")
+        self.assertEqual(self.flowrun("job.yaml", *run).returncode, 0)
+        for path in ("out/all.csv/", "out/all.csv/.", "."):
+            with self.subTest(path):
+                self.write("other.yaml", JOB.replace("out/all.csv", path))
+                done = self.flowrun("other.yaml", *run)
+                self.assertEqual(done.returncode, 73, done.stderr)
+                self.assertIn(f"{path} has no name for an output at its end", done.stderr)
+        self.nothing_left()
 
     def test_the_report_says_what_lies_in_outputs(self):
         self.write("job.yaml", """flowrun: 1

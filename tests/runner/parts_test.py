@@ -297,6 +297,25 @@ nodes:
                                   "--type", "k: u32, n: u64")
                 self.write("kept/manifest.json", json.dumps(kept))
 
+    def test_keys_of_slices(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  made:   {op: generate, with: {rows: 2000, columns: {b: "bytes(concat('x', rand(1, i) % 90 + 10), 8)", n: i}}}
+  sorted: {op: sort, in: made, with: {by: ["b[1:3]", -n]}}
+  out:    {op: file.write_rows, in: sorted, with: {path: kept}}
+""")
+        self.assertEqual(self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2").returncode, 0)
+        typed = ("--type", "b: bytes[8], n: u64", "--by", "b[1:3],-n")
+        done = self.flowrun("verify", "kept", *typed)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith("SUCCESS - all records are in order\n"
+                                             "The first and the last key of each part: as the manifest says\n"), done.stdout)
+        self.change_manifest(lambda told: told["parts"][0].update(first=["zz", 5]))
+        self.verify_fails(r'kept/part-00000 has the first key \["10",\d+\], and the manifest says \["zz",5\]', *typed)
+        for wrong in ("b[1:9]", "b[3:3]", "b[1:", "n[0:1]", "b[x:2]", "b["):
+            self.fails(64, self.flowrun("verify", "kept", "--type", "b: bytes[8], n: u64", "--by", wrong),
+                       f"'{wrong}' is no part of a column", "column[from:to]")
+
     def test_compressed_rows_are_not_looked_at(self):
         self.write_parts("bzip2")
         self.assertEqual(self.flowrun("verify", "kept").returncode, 0)
@@ -309,7 +328,9 @@ nodes:
         done = self.flowrun("infer", "kept/*")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotIn("format", done.stdout)
-        # Another file of that name is data.
+        # It does where nothing else is meant, and another file of that name is data.
+        num_lines = len((self.dir / "kept/manifest.json").read_text().splitlines())
+        self.assertIn(f"sum.rows = {num_lines}", self.results(self.read(kind="lines", path="'kept/*.json'")))
         self.write("kept/manifest.json", "one line\n")
         self.assertIn("sum.rows = 5001", self.results(self.read(kind="lines", path="'kept/*'")))
 
