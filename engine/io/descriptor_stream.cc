@@ -88,16 +88,23 @@ int descriptor_stream::wait_for(short events) const {
   }
 }
 
+bool descriptor_stream::is_tried_again(int cause, unsigned& num_retries) {
+  return (cause == EINTR || cause == EAGAIN) && ++num_retries < transfer_progress::max_retries;
+}
+
 int64_t descriptor_stream::read(std::byte* data, size_t num_bytes) {
   size_t filled = 0;
+  unsigned num_retries = 0;
   while (filled < num_bytes) {
     if (const int failure = wait_for(POLLIN)) return -failure;
     const ssize_t got = ::read(descriptor_, data + filled, std::min(num_bytes - filled, largest_transfer));
     if (got == 0) break;
-    if (got > 0)
+    if (got > 0) {
       filled += static_cast<size_t>(got);
-    else if (errno != EINTR && errno != EAGAIN)
+      num_retries = 0;
+    } else if (!is_tried_again(errno, num_retries)) {
       return -errno;
+    }
   }
   num_read_ += filled;
   return static_cast<int64_t>(filled);
@@ -110,16 +117,18 @@ int64_t descriptor_stream::write(const std::byte* data, size_t num_bytes) {
   const bool known = fstat(descriptor_, &info) == 0;
   const bool is_pipe = known && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || isatty(descriptor_) == 1);
   const bool blocking = (fcntl(descriptor_, F_GETFL) & O_NONBLOCK) == 0;
+  unsigned num_retries = 0;
   for (size_t written = 0; written < num_bytes;) {
     if (const int failure = wait_for(POLLOUT)) return -failure;
     const size_t limit = is_pipe && blocking ? sure_bytes : largest_transfer;
     const ssize_t put = ::write(descriptor_, data + written, std::min(num_bytes - written, limit));
-    if (put > 0)
+    if (put == 0) return -EIO;
+    if (put > 0) {
       written += static_cast<size_t>(put);
-    else if (put == 0)
-      return -EIO;
-    else if (errno != EINTR && errno != EAGAIN)
+      num_retries = 0;
+    } else if (!is_tried_again(errno, num_retries)) {
       return -errno;
+    }
   }
   return static_cast<int64_t>(num_bytes);
 }

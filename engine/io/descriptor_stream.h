@@ -33,6 +33,8 @@ class descriptor_stream final : public byte_stream {
  private:
   descriptor_stream(std::string path, int descriptor, int stopper);
   int wait_for(short events) const;  // 0, or an errno
+  // Where it was ready, and then moved nothing: not for ever, as in transfer.h.
+  static bool is_tried_again(int cause, unsigned& num_retries);
 
   std::string path_;
   int descriptor_;

@@ -11,7 +11,7 @@ import re
 import subprocess
 
 from disturbed_run import BACKENDS, on_all_cores, workplace
-from jobs import small_jobs
+from jobs import golden, small_jobs
 from result import result, row
 
 SHORT = "short"
@@ -129,6 +129,12 @@ def all_failures(options):
                 without = {c: n for c, n in place.counts("threads", FAILING_CALLS=f"open_unnamed:1:{errno.EOPNOTSUPP}:ever").items()
                            if c in ("open", "link", "rename", "unlink", "fsync")}
                 yield from failures_of(job, "threads", without, options, unnamed=False)
+        if options.short:
+            # A file without bytes is read as a stream, which waits until there are some, and once did for ever.
+            job = golden("merge-strings")
+            place.prepare(job, False)
+            for number in range(1, place.counts("threads")["read"] + 1):
+                yield failure(job, "threads", "read", number, "EAGAIN", ever=True, with_old=False)
 
 
 # Calls on files that the library must know where the program makes them.
