@@ -90,6 +90,7 @@ void output_set::remove_left(const std::string& hidden) const {
   close(descriptor);
 }
 
+// Another process may take it for a leftover, and remove it, until it is locked: then the next name is tried.
 void output_set::make_hidden(const std::string& name) {
   int cause = EEXIST;
   for (int number = 0; number < most_hidden; ++number) {
@@ -101,12 +102,12 @@ void output_set::make_hidden(const std::string& name) {
     }
     const int descriptor = open_directory(hidden);
     if (descriptor < 0) {
+      if (errno == ENOENT) continue;
       cause = errno;
       rmdir(hidden.c_str());
       break;
     }
-    // Where the file system has no locks, what is left over is never removed. Another process may have taken it for a
-    // leftover before it was locked.
+    // Where the file system has no locks, what is left over is never removed.
     const bool taken = !lock_directory(descriptor) && errno == EWOULDBLOCK;
     struct stat info {};
     if (!taken && has_its_name(descriptor, hidden) && fstat(descriptor, &info) == 0) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <future>
 #include <map>
 #include <random>
 
@@ -174,6 +175,17 @@ TEST_F(output_set_test, whenever_memory_runs_out_all_is_as_before_or_in_place) {
   }
   EXPECT_GT(num_more, 50U);
   EXPECT_EQ(found(), after);
+}
+
+// Each looks for what processes that are gone have left, and must not take for that what another one makes.
+TEST_F(output_set_test, sets_that_begin_together_keep_their_hands_off_each_other) {
+  const auto make_many = [this] {
+    for (int i = 0; i < 300; ++i) set();
+  };
+  std::vector<std::future<void>> all;
+  for (int i = 0; i < 4; ++i) all.push_back(std::async(std::launch::async, make_many));
+  for (auto& one : all) EXPECT_NO_THROW(one.get());
+  EXPECT_EQ(home.num_entries(), 0U);
 }
 
 TEST_F(output_set_test, what_cannot_be_put_back_is_named_and_not_lost) {
