@@ -102,8 +102,8 @@ void output_set::make_hidden(const std::string& name) {
     }
     const int descriptor = open_directory(hidden);
     if (descriptor < 0) {
-      if (errno == ENOENT) continue;
       cause = errno;
+      if (cause == ENOENT) continue;  // and what may have the name now is another's
       rmdir(hidden.c_str());
       break;
     }
