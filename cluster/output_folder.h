@@ -43,7 +43,8 @@ class output_folder {
 
   // What is there stays, for a process that goes on with the run.
   void keep() { keeps_ = true; }
-  // Makes them parts, with the manifest; whatever else is in the hidden folder goes. Throws as try_path(). `sorted_by`: output_manifest's.
+  // Makes them parts, with the manifest; whatever else is in the hidden folder goes. `sorted_by`: output_manifest's.
+  // Throws as try_path().
   void finish(const std::string& job, const std::vector<std::string>& sorted_by, const std::vector<output_part>& parts);
   // Gives the folder its name, in place of what has it.
   void place();

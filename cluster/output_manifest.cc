@@ -207,10 +207,10 @@ std::optional<output_manifest> read_manifest(const std::string& folder) {
 std::string stranger_in(const std::string& folder, const output_manifest& manifest) {
   std::set<std::string> names = {output_manifest::name};
   for (const output_manifest::part& p : manifest.parts) names.insert(p.name);
-  std::error_code problem;
+  std::error_code problem, ignored;
   for (std::filesystem::directory_iterator at(folder, problem), end; !problem && at != end; at.increment(problem))
     // No part is a directory, whatever its name is.
-    if (std::string name = at->path().filename().string(); !names.contains(name) || at->is_directory(problem))
+    if (std::string name = at->path().filename().string(); !names.contains(name) || at->is_directory(ignored))
       return name;
   if (problem)
     throw error(error_kind::missing_input, fmt::format("can't read {}: {}", folder, problem.message()),
