@@ -261,7 +261,7 @@ class parser {
     verify.argument("FILE", file_, "A file of rows, or a folder of parts; - for standard input.");
     verify.word("--type", out_.verify.type, "TYPE", "The columns: 'src: u64, dst: u64', or one type: u64.");
     verify.word("--by", out_.verify.by, "COLUMNS",
-                "The key, separated by commas; -column for descending. Default: all columns.");
+                "The key, with commas; -column descends, column[0:4] are some bytes. Default: all columns.");
     verify.flag("--any-order", out_.verify.any_order, "Count and sum only.");
     bench_disk_.declare(add(command::bench_disk, "bench-disk",
                             "Measures the bandwidth of directories, and suggests block size, depth and weights.",
