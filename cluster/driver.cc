@@ -20,6 +20,7 @@
 #include "engine/base/error.h"
 #include "engine/exec/job_report.h"
 #include "engine/io/descriptor_stream.h"
+#include "engine/io/identify.h"
 #include "engine/plan/body_ports.h"
 #include "operators/parts/order/reduction.h"
 #include "operators/parts/order/row_limit.h"
@@ -47,14 +48,6 @@ void refuse_what_tasks_lack(const plan::graph& g) {
                     "give a file, or run the job without --cluster");
     for (const auto& body : n.bodies) refuse_what_tasks_lack(*body);
   }
-}
-
-// From the root on, as far as it is there without links.
-std::filesystem::path whole_path(const std::string& path) {
-  std::error_code ignored;
-  const std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
-  const std::filesystem::path out = std::filesystem::weakly_canonical(whole, ignored);
-  return ignored ? whole : out;
 }
 
 bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
@@ -175,12 +168,12 @@ void check_outputs(const plan::graph& g, std::vector<plan::file_use> own) {
   std::vector<std::filesystem::path> places;
   places.reserve(all.size());
   for (const plan::file_use& use : all)
-    places.push_back(whole_path(use.partitioned ? use.partitioned->directory() + "/x" : use.path));
+    places.emplace_back(io::resolved_path(use.partitioned ? use.partitioned->directory() + "/x" : use.path));
   for (const plan::node& n : g.nodes) {
     if (!is_sink(n)) continue;
     const plan::file_use folder = plan::files_of(n).front();
     if (folder.partitioned || !output_folder::is_made_at(folder.path)) continue;
-    const std::filesystem::path place = whole_path(folder.path);
+    const std::filesystem::path place = io::resolved_path(folder.path);
     for (size_t k = 0; k < all.size(); ++k)
       if (lies_in(places[k], place))
         throw error(error_kind::bad_spec,
