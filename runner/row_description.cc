@@ -69,24 +69,30 @@ row_description parse_rows(std::string_view type, std::string_view by) {
     throw error(error_kind::usage, "--type has no columns", "--type 'src: u64, dst: u64', or --type u64");
   row_description out;
   out.type = record::row_type(std::move(columns));
+  out.key = parse_key(out.type, by);
+  if (out.key.empty())
+    for (size_t i = 0; i < out.type.num_columns(); ++i) out.key.push_back({i});
+  return out;
+}
+
+record::key parse_key(const record::row_type& type, std::string_view by) {
+  record::key out;
   for (std::string_view part : parts_of(by)) {
     record::key_part key;
     key.descending = part.starts_with('-');
     if (key.descending) part.remove_prefix(1);
     const std::string_view slice = part.substr(std::min(part.find('['), part.size()));
     part.remove_suffix(slice.size());
-    const auto column = out.type.index_of(part);
+    const auto column = type.index_of(part);
     if (!column) {
-      const std::string meant = did_you_mean(part, out.type.names());
+      const std::string meant = did_you_mean(part, type.names());
       throw error(error_kind::usage, fmt::format("there is no column '{}' to sort by", part),
-                  meant.empty() ? "the columns are " + to_string(out.type) : meant);
+                  meant.empty() ? "the columns are " + to_string(type) : meant);
     }
     key.column = *column;
-    if (!slice.empty()) take_slice(slice, out.type[*column], key);
-    out.key.push_back(key);
+    if (!slice.empty()) take_slice(slice, type[*column], key);
+    out.push_back(key);
   }
-  if (out.key.empty())
-    for (size_t i = 0; i < out.type.num_columns(); ++i) out.key.push_back({i});
   return out;
 }
 

@@ -17,6 +17,8 @@ struct row_description {
 // The braces may be left out; a type alone (u64) is one column named "value". An empty `by` means all columns in order.
 // Throws error(usage): strings have no fixed width, so they are refused too.
 row_description parse_rows(std::string_view type, std::string_view by);
+// The key alone, of rows of that type. Throws error(usage).
+record::key parse_key(const record::row_type& type, std::string_view by);
 
 // "-dst, src"
 std::string record_key_text(const row_description& rows);

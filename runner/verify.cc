@@ -152,7 +152,7 @@ void check_folder(const std::string& folder, const cluster::output_manifest& man
 // What the manifest says that the parts are sorted by, where these have such columns.
 std::optional<record::key> key_of(const cluster::output_manifest& manifest, const record::row_type& type) {
   try {
-    return parse_rows(record::to_string(type), fmt::format("{}", fmt::join(manifest.sorted_by, ","))).key;
+    return parse_key(type, fmt::format("{}", fmt::join(manifest.sorted_by, ",")));
   } catch (const error&) {
     return std::nullopt;
   }
