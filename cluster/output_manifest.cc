@@ -6,7 +6,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -131,7 +130,8 @@ std::optional<nlohmann::json> json_in(const std::string& folder) {
     return nlohmann::json::parse(in, is_flat);
   } catch (const nlohmann::json::exception& problem) {
     const std::string_view what = problem.what();
-    damaged(path, fmt::format("it is no JSON: {}", what.substr(std::min(what.size(), what.find("] ") + 2))));
+    const size_t name_end = what.find("] ");  // of the exception
+    damaged(path, fmt::format("it is no JSON: {}", name_end == what.npos ? what : what.substr(name_end + 2)));
   }
 }
 

@@ -182,9 +182,11 @@ planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_
   check_scratch(decided);
   plan::machine machine = machine_of(decided);
   machine.pattern_bytes = expr::pattern_bytes_in_budget();
-  if (given.for_tasks)
-    machine.memory_bytes = std::max(machine.memory_bytes, plan::least_memory(*out.job.graph, machine));
   plan::plan_result planned = plan::make_plan(*out.job.graph, machine);
+  if (given.for_tasks && !planned.faults.empty()) {
+    machine.memory_bytes = plan::least_memory(*out.job.graph, machine);
+    planned = plan::make_plan(*out.job.graph, machine);
+  }
   out.faults = std::move(planned.faults);
   out.job.plan = std::move(planned.plan);
   return out;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -87,11 +86,12 @@ class task_memory_check {
     fewer_tasks_help_ = files.of_several_tasks;
     // "memory: 3MiB or more; phase 1 wants at least …", where the number is not that of -m.
     const std::string& wanted = planned.faults.front().expected;
+    const size_t semicolon = wanted.find("; ");
     what_ = fmt::format("{}a task of stage {}{} needs {} MiB of memory, and has {}\n  expected: {}",
                         job.graph->path.empty() ? "" : fmt::format("{}: ", job.graph->path), stage + 1,
                         files.count > 1 ? fmt::format(", which merges {},", counted(files.count, "file")) : "",
                         needed_mib, format_bytes(share_.of_task.memory_bytes),
-                        wanted.substr(std::min(wanted.size(), wanted.find("; ") + 2)));
+                        semicolon == wanted.npos ? wanted : wanted.substr(semicolon + 2));
   }
 
   const task_share& share_;
