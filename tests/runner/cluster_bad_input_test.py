@@ -23,6 +23,15 @@ LONG = "1000000" if SANITIZED else "3000000"
 LOCAL = ("-q", "-T", "scratch", "--cluster", "local:2")
 
 
+def merged_streams(number, indent, name):
+    """Nodes that merge so many sorted streams."""
+    streams = "".join(f"""{indent}drawn{i}:  {{op: generate, with: {{rows: 10, columns: {{k: "rand({i}, i)"}}}}}}
+{indent}sorted{i}: {{op: sort, in: drawn{i}, with: {{by: [k]}}}}
+""" for i in range(number))  # fmt: skip
+    names = ", ".join(f"sorted{i}" for i in range(number))
+    return f"{streams}{indent}{name}: {{op: merge, in: [{names}], with: {{by: [k]}}}}\n"
+
+
 class cluster_bad_input_test(cluster_process):
     def setUp(self):
         super().setUp()
@@ -49,14 +58,9 @@ class cluster_bad_input_test(cluster_process):
             os.close(write)
 
     def test_more_to_merge_than_a_task_has_memory_for(self):
-        numbers = range(60)
-        sorts = "".join(f"""  drawn{i}:  {{op: generate, with: {{rows: 10, columns: {{k: "rand({i}, i)"}}}}}}
-  sorted{i}: {{op: sort, in: drawn{i}, with: {{by: [k]}}}}
-""" for i in numbers)  # fmt: skip
         self.write("job.yaml", f"""flowrun: 1
 nodes:
-{sorts}  merged: {{op: merge, in: [{", ".join(f"sorted{i}" for i in numbers)}], with: {{by: [k]}}}}
-  all:    {{op: file.write_csv, in: merged, with: {{path: out/all.csv}}}}
+{merged_streams(60, "  ", "merged")}  all:    {{op: file.write_csv, in: merged, with: {{path: out/all.csv}}}}
 """)
         for words in (["run", "-q"], ["plan"]):
             done = self.flowrun(*words, "job.yaml", "-T", "scratch", "-m", "64MiB", "--cluster", "local:2", "--tasks", "2")
@@ -124,22 +128,17 @@ nodes:
 
     def test_what_may_never_run_needs_no_memory(self):
         """The branch that isn't taken would merge 24 streams."""
-        numbers = range(24)
-        sorts = "".join(f"""        drawn{i}:  {{op: generate, with: {{rows: 10, columns: {{n: "rand({i}, i)"}}}}}}
-        sorted{i}: {{op: sort, in: drawn{i}, with: {{by: [n]}}}}
-""" for i in numbers)  # fmt: skip
         self.write("job.yaml", f"""flowrun: 1
 nodes:
-  a: {{op: generate, with: {{rows: 2000, columns: {{n: i}}}}}}
+  a: {{op: generate, with: {{rows: 2000, columns: {{k: i}}}}}}
   c:
     op: if
     in: {{rows: a}}
     with:
       condition: "rows(rows) > 3000"
       then:
-{sorts}        made: {{op: merge, in: [{", ".join(f"sorted{i}" for i in numbers)}], with: {{by: [n]}}}}
-      else:
-        made: {{op: map, in: rows, with: {{n: n + 1}}}}
+{merged_streams(24, "        ", "made")}      else:
+        made: {{op: map, in: rows, with: {{k: k + 1}}}}
       out: {{made: made}}
   all: {{op: file.write_csv, in: c.made, with: {{path: out/all.csv}}}}
 """)

@@ -173,6 +173,14 @@ nodes:
         self.assertEqual(done.returncode, 78)
         self.assertIn("unknown column 'q'", done.stderr)
 
+    def is_refused_and_leaves(self, path, run, said):
+        """The output that would take the place of somebody's file."""
+        self.write(path, "a file of somebody")
+        done = self.flowrun(*run)
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertIn(said, done.stderr)
+        self.assertEqual((self.dir / path).read_text(), "a file of somebody")
+
     def test_outputs_replace_what_jobs_have_written_and_nothing_else(self):
         expected = self.expected()
         self.write("out/all.csv", "a file of before")
@@ -184,33 +192,21 @@ nodes:
         self.assertEqual(alone.returncode, 73, alone.stderr)
         self.assertIn("if a run with --cluster has written it, give another path, or remove it", alone.stderr)
         (self.dir / "out/all.csv/manifest.json").unlink()
-        self.write("out/all.csv/mine", "a folder of somebody")
-        done = self.flowrun(*run)
-        self.assertEqual(done.returncode, 73, done.stderr)
-        self.assertIn("is a directory that no job has written", done.stderr)
-        self.assertEqual((self.dir / "out/all.csv/mine").read_text(), "a folder of somebody")
+        self.is_refused_and_leaves("out/all.csv/mine", run, "is a directory that no job has written")
         # Nor is one that has the manifest of something else, or more than its own manifest names.
         self.write("out/all.csv/manifest.json", '{"name": "an extension", "manifest_version": 3}')
-        done = self.flowrun(*run)
-        self.assertEqual(done.returncode, 73, done.stderr)
-        self.assertIn("out/all.csv is a directory that no job has written: out/all.csv/manifest.json: it is no manifest of parts", done.stderr)
+        self.is_refused_and_leaves("out/all.csv/mine", run,
+                                   "out/all.csv is a directory that no job has written: out/all.csv/manifest.json: it is no manifest of parts")
         shutil.rmtree(self.dir / "out/all.csv")
         self.assertEqual(self.flowrun(*run).returncode, 0)
-        self.write("out/all.csv/mine", "a file of somebody")
-        done = self.flowrun(*run)
-        self.assertEqual(done.returncode, 73, done.stderr)
-        self.assertIn("out/all.csv has mine, which is no part of the output that is there", done.stderr)
-        self.assertEqual((self.dir / "out/all.csv/mine").read_text(), "a file of somebody")
+        self.is_refused_and_leaves("out/all.csv/mine", run, "out/all.csv has mine, which is no part of the output that is there")
 
     def test_a_directory_is_no_part_of_an_output(self):
         run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
         self.assertEqual(self.flowrun(*run).returncode, 0)
         (self.dir / "out/all.csv/part-00001.csv").unlink()
-        self.write("out/all.csv/part-00001.csv/mine", "a file of somebody")
-        done = self.flowrun(*run)
-        self.assertEqual(done.returncode, 73, done.stderr)
-        self.assertIn("out/all.csv has part-00001.csv, which is no part of the output that is there", done.stderr)
-        self.assertEqual((self.dir / "out/all.csv/part-00001.csv/mine").read_text(), "a file of somebody")
+        self.is_refused_and_leaves("out/all.csv/part-00001.csv/mine", run,
+                                   "out/all.csv has part-00001.csv, which is no part of the output that is there")
 
     def test_what_comes_into_a_folder_while_the_job_runs_stays(self):
         run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--resume", "-p", f"rows={LONG}")
