@@ -4,11 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <random>
-#include <set>
-#include <utility>
 
 #include "cluster/cluster.pb.h"
 #include "cluster/cluster_report.h"
@@ -20,8 +17,8 @@
 #include "engine/base/error.h"
 #include "engine/exec/job_report.h"
 #include "engine/io/descriptor_stream.h"
-#include "engine/io/identify.h"
 #include "engine/plan/body_ports.h"
+#include "engine/plan/file_rules.h"
 #include "operators/parts/order/reduction.h"
 #include "operators/parts/order/row_limit.h"
 
@@ -47,22 +44,6 @@ void refuse_what_tasks_lack(const plan::graph& g) {
                                 use.path == "-" ? use.writes ? "standard output" : "standard input" : use.path),
                     "give a file, or run the job without --cluster");
     for (const auto& body : n.bodies) refuse_what_tasks_lack(*body);
-  }
-}
-
-bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
-  const auto [a, b] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return a == folder.end() && b != path.end();
-}
-
-// Those of the job's nodes, also inside of loops, `if` and calls.
-void add_files(const plan::graph& g, std::set<const plan::graph*>& seen, std::vector<plan::file_use>& to) {
-  if (!seen.insert(&g).second) return;
-  for (const plan::node& n : g.nodes) {
-    if (plan::is_internal(n)) continue;
-    for (plan::file_use& use : plan::files_of(n)) to.push_back(std::move(use));
-    for (size_t i = 0; i == 0 || i < n.bodies.size(); ++i)
-      if (const std::shared_ptr<const plan::graph> body = plan::body_of(n, i)) add_files(*body, seen, to);
   }
 }
 
@@ -160,28 +141,6 @@ class driver::work {
   std::map<int, std::unique_ptr<output_folder>> outputs_;  // by node
   std::map<int, std::unique_ptr<output_tree>> trees_;      // those whose paths name columns
 };
-
-void check_outputs(const plan::graph& g, std::vector<plan::file_use> own) {
-  std::vector<plan::file_use> all = std::move(own);
-  std::set<const plan::graph*> seen;
-  add_files(g, seen, all);
-  std::vector<std::filesystem::path> places;
-  places.reserve(all.size());
-  for (const plan::file_use& use : all)
-    places.emplace_back(io::resolved_path(use.partitioned ? use.partitioned->directory() + "/x" : use.path));
-  for (const plan::node& n : g.nodes) {
-    if (!is_sink(n)) continue;
-    const plan::file_use folder = plan::files_of(n).front();
-    if (folder.partitioned || !output_folder::is_made_at(folder.path)) continue;
-    const std::filesystem::path place = io::resolved_path(folder.path);
-    for (size_t k = 0; k < all.size(); ++k)
-      if (lies_in(places[k], place))
-        throw error(error_kind::bad_spec,
-                    fmt::format("{} {} {}, which lies in {}: on a cluster that is a folder, which {} makes anew",
-                                all[k].who, all[k].writes ? "writes" : "reads", all[k].path, folder.path, folder.who),
-                    "give one of them another path, or run the job without --cluster");
-  }
-}
 
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes) {

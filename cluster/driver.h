@@ -15,7 +15,6 @@
 #include "cluster/stages.h"
 #include "engine/exec/graph_host.h"
 #include "engine/exec/report.pb.h"
-#include "engine/plan/file_rules.h"
 #include "engine/plan/graph.h"
 
 namespace flowrun::cluster {
@@ -34,10 +33,6 @@ struct divided_job {
 // standard input and output.
 divided_job divide(std::shared_ptr<const plan::graph> graph, size_t most_tasks,
                    std::function<int64_t(const std::string&)> file_bytes, uint64_t memory_bytes = 0);
-
-// An output takes the place of the whole folder that has its path. Throws error(bad_spec) where something else that the
-// job reads or writes lies in there. `own`: files of the command itself.
-void check_outputs(const plan::graph& g, std::vector<plan::file_use> own);
 
 struct driver_settings {
   divided_job job;

@@ -194,8 +194,6 @@ void check_cluster_options(const run_arguments& arguments) {
 
 int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
-  cluster::check_outputs(*loaded.graph, files_of_command(arguments.job, {{"--report", arguments.report},
-                                                                         {"--metrics-file", arguments.metrics_file}}));
   const cluster::divided_job job = divided(loaded, where, arguments.tasks);
   check_task_memory(job, {of_task(loaded.machine, where), tasks_at_once(where), arguments.least_divided_bytes});
   const run_description description(loaded, arguments.cluster);
@@ -286,7 +284,6 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
 
 cluster::described_stages describe_stages(const loaded_job& loaded, const std::string& where, size_t tasks) {
   const cluster::place place = cluster::place_of(where);
-  cluster::check_outputs(*loaded.graph, {});
   const cluster::divided_job job = divided(loaded, place, tasks);
   check_task_memory(job, {of_task(loaded.machine, place), tasks_at_once(place)});
   return cluster::describe(job);

@@ -56,6 +56,20 @@ std::string similar_file(const std::string& path) {
   return found.empty() ? found : (asked.has_parent_path() ? (directory / found).string() : found);
 }
 
+// What the command reads and writes besides the job's own files.
+std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::vector<own_output>& outputs) {
+  std::vector<plan::file_use> out;
+  const auto add = [&](const std::string& path, const std::string& who, bool writes) {
+    specs::Position where;
+    where.set_origin(who + " " + path);
+    if (!path.empty()) out.push_back({path, who, writes, where});
+  };
+  for (const own_output& output : outputs) add(output.path, output.option, true);
+  add(job.file, job.file == "-" ? "flowrun (for the job)" : "flowrun", false);
+  add(read_machine_configuration().path, "flowrun", false);
+  return out;
+}
+
 // Ends with the first one's code: 66 where an input is missing, 65 where it is not as its node reads it, 73 where an
 // output can't be written. What only a graph reads that may never run is a warning.
 void show_file_faults(const std::vector<exec::file_fault>& found, const std::string& text, terminal& screen) {
@@ -76,19 +90,6 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
 }
 
 }  // namespace
-
-std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::vector<own_output>& outputs) {
-  std::vector<plan::file_use> out;
-  const auto add = [&](const std::string& path, const std::string& who, bool writes) {
-    specs::Position where;
-    where.set_origin(who + " " + path);
-    if (!path.empty()) out.push_back({path, who, writes, where});
-  };
-  for (const own_output& output : outputs) add(output.path, output.option, true);
-  add(job.file, job.file == "-" ? "flowrun (for the job)" : "flowrun", false);
-  add(read_machine_configuration().path, "flowrun", false);
-  return out;
-}
 
 bool faults_shown::are_about(std::string_view option) const {
   return std::find(clashing_.begin(), clashing_.end(), option) != clashing_.end();
@@ -150,7 +151,8 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
                              std::vector<plan::file_use> own, bool may_replace_inputs,
                              std::function<void(const plan::file_use&, const plan::file_use&)> on_clash,
-                             std::vector<expr::constant> scalars) {
+                             std::vector<expr::constant> scalars,
+                             std::function<bool(const std::string&)> becomes_folder) {
   if (std::vector<fault> faults = load_plugins_of(*spec); !faults.empty()) return {{}, std::move(faults)};
   // Declarations live as long as the program; the catalog only finds them.
   const plan::vocabulary catalog = known_vocabulary();
@@ -162,7 +164,8 @@ plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::ve
     return file_bytes(path);
   };
   return plan::check(std::move(spec), catalog, plan::known_files(num_bytes, file_beginning),
-                     {io::identify, io::resolved_path, std::move(own), may_replace_inputs, std::move(on_clash)},
+                     {io::identify, io::resolved_path, std::move(own), may_replace_inputs, std::move(on_clash),
+                      std::move(becomes_folder)},
                      std::move(scalars));
 }
 
@@ -173,7 +176,8 @@ planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_
     out.clashing.insert(out.clashing.end(), {a.who, b.who});
   };
   plan::check_result checked =
-      check_job(spec, out.job.missing_inputs, std::move(own), may_replace_inputs, note_clash, std::move(scalars));
+      check_job(spec, out.job.missing_inputs, std::move(own), may_replace_inputs, note_clash, std::move(scalars),
+                given.for_tasks ? cluster::output_folder::is_made_at : nullptr);
   out.faults = std::move(checked.faults);
   if (!out.faults.empty()) return out;
   out.job.graph = std::make_shared<plan::graph>(std::move(checked.checked));

@@ -52,9 +52,6 @@ struct own_output {
   std::string path;
 };
 
-// What the command reads and writes besides the job's own files.
-std::vector<plan::file_use> files_of_command(const job_arguments& job, const std::vector<own_output>& outputs);
-
 // Throws faults_shown.
 loaded_job load(specs::read_result read, const job_arguments& job, const resource_arguments& given, terminal& screen,
                 const std::vector<own_output>& outputs);
@@ -81,11 +78,12 @@ planned_job plan_job(std::shared_ptr<const specs::JobSpec> spec, const resource_
 int64_t file_bytes(const std::string& path);
 
 // What the operators say about a job that has been read: row types, unknown columns. Files that aren't there are
-// listed in `missing`. `on_clash`: plan::outer_files.
+// listed in `missing`. `on_clash`, `becomes_folder`: plan::outer_files.
 plan::check_result check_job(std::shared_ptr<const specs::JobSpec> spec, std::vector<std::string>& missing,
                              std::vector<plan::file_use> own = {}, bool may_replace_inputs = false,
                              std::function<void(const plan::file_use&, const plan::file_use&)> on_clash = {},
-                             std::vector<expr::constant> scalars = {});
+                             std::vector<expr::constant> scalars = {},
+                             std::function<bool(const std::string&)> becomes_folder = {});
 
 // Unless a job or the command line says otherwise.
 constexpr exec::verification verified_sorts = exec::verification::fixed_width;

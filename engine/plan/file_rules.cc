@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "engine/plan/parameter_shape.h"
 #include "specs/value.h"
@@ -57,6 +58,13 @@ class file_comparison {
     return false;
   }
 
+  void refuse_inside(const file_use& inside, const file_use& folder) {
+    fail(inside,
+         fmt::format("{} {} {}, which lies in {}: on a cluster that is a folder, which {} makes anew", inside.who,
+                     inside.writes ? "writes" : "reads", inside.path, folder.path, folder.who),
+         "another path for one of them", "or run the job without --cluster");
+  }
+
  private:
   static std::string named(const file_use& a, const file_use& b) {
     const std::string of_a = normal(a.path), of_b = normal(b.path);
@@ -95,6 +103,30 @@ class partition_comparison {
   const std::vector<file_use>& all_;
   std::vector<path_template> names_;
 };
+
+bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
+  const auto [a, b] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return a == folder.end() && b != path.end();
+}
+
+// `all`: the command's own files first, none of which becomes a folder.
+void check_folders(const std::vector<file_use>& all, const outer_files& others, file_comparison& comparison) {
+  std::vector<std::filesystem::path> places;
+  for (const file_use& use : all) {
+    const std::string path = use.partitioned ? use.partitioned->directory() + "/x" : use.path;
+    places.emplace_back(others.resolve ? others.resolve(path) : normal(path));
+  }
+  for (size_t folder = others.own.size(); folder < all.size(); ++folder) {
+    const file_use& use = all[folder];
+    if (!use.writes || use.partitioned || use.path == "-" || !others.becomes_folder(use.path)) continue;
+    std::set<std::string> told;  // a source may read thousands of files there
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (!lies_in(places[i], places[folder]) || !told.insert(all[i].who).second) continue;
+      comparison.refuse_inside(all[i], use);
+      if (others.on_clash) others.on_clash(all[i], use);
+    }
+  }
+}
 
 }  // namespace
 
@@ -159,6 +191,7 @@ void check_files(const std::string& job_file, const std::vector<file_use>& files
       if (faults.size() > faults_before && others.on_clash) others.on_clash(all[j], all[i]);
       if (!may_go_on) break;
     }
+  if (others.becomes_folder) check_folders(all, others, comparison);
 }
 
 }  // namespace flowrun::plan

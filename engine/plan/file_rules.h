@@ -36,6 +36,9 @@ struct outer_files {
   bool may_replace_inputs = false;  // a job may write what it reads: outputs take their names when all has been read
   // Is told of every two that are a fault because they use one file. May be empty.
   std::function<void(const file_use& a, const file_use& b)> on_clash = {};
+  // Whether an output with this path becomes a folder, which takes the place of what has its name, as on a cluster:
+  // nothing else may lie in there. Empty: none does.
+  std::function<bool(const std::string& path)> becomes_folder = {};
 };
 
 // check() of graph.h with them. `scalars`: values that all expressions may name, of a job that stands for a part of a

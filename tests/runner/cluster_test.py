@@ -251,7 +251,8 @@ nodes:
 """)
         done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2")
         self.assertEqual(done.returncode, 78, done.stderr)
-        self.assertIn("'kept' reads out/o/part-00000, which lies in out/o", done.stderr)
+        self.assertIn("job.yaml:3:42: error: 'kept' reads out/o/part-00000, which lies in out/o", done.stderr)
+        self.assertIn("1 fault in job.yaml", done.stderr)
         self.write("job.yaml", """flowrun: 1
 graphs:
   reading:
@@ -272,16 +273,24 @@ nodes:
         done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--report", "out/o/report.json")
         self.assertEqual(done.returncode, 78, done.stderr)
         self.assertIn("--report writes out/o/report.json, which lies in out/o", done.stderr)
+        # What is refused isn't written there all the same.
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--cluster", "local:2", "--metrics-file", "out/o/m.prom")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertFalse((self.dir / "out/o/m.prom").exists())
 
     def test_an_output_has_a_name(self):
         run = ("-q", "-T", "scratch", "--cluster", "local:2")
         self.assertEqual(self.flowrun("job.yaml", *run).returncode, 0)
-        for path in ("out/all.csv/", "out/all.csv/.", "."):
+        for path in ("out/all.csv/", "out/all.csv/."):
             with self.subTest(path):
                 self.write("other.yaml", JOB.replace("out/all.csv", path))
                 done = self.flowrun("other.yaml", *run)
                 self.assertEqual(done.returncode, 73, done.stderr)
                 self.assertIn(f"{path} has no name for an output at its end", done.stderr)
+        self.write("other.yaml", JOB.replace("out/all.csv", "."))
+        done = self.flowrun("other.yaml", *run)
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("flowrun reads other.yaml, which lies in .", done.stderr)
         self.nothing_left()
 
     def test_the_report_says_what_lies_in_outputs(self):
