@@ -273,12 +273,11 @@ std::vector<std::string> texts_of(const plan::order& o) {
 
 plan::order order_of_output(const plan::graph& g, const plan::node& sink) {
   if (sink.inputs.size() != 1) return {};
-  std::set<std::string> unseen;
-  if (const specs::Value* const missing = specs::find(sink.spec->with(), "missing"))
-    for (const specs::Entry& entry : missing->map().entries()) {
-      unseen.insert(entry.key());
-      unseen.insert(specs::text(entry.value()));
-    }
+  std::set<std::string> unseen;  // in the rows that are written
+  for (const plan::told_missing& missing : sink.facts.missing) {
+    unseen.insert(missing.column);
+    unseen.insert(missing.told_by);
+  }
   plan::order out = g.input_of(sink, 0).sorted_by;
   out.erase(std::find_if(out.begin(), out.end(), [&](const auto& term) { return unseen.contains(term.column); }),
             out.end());

@@ -164,12 +164,12 @@ std::vector<file_use> indexes_of(const node& n) {
 }
 
 std::vector<record::column> written_columns(const graph& g, const node& sink) {
-  const auto& partitions = sink.facts.partitions;
+  std::set<std::string> left_out;
+  if (const auto& partitions = sink.facts.partitions; partitions && partitions->leaves_out)
+    left_out.insert(partitions->columns.begin(), partitions->columns.end());
+  for (const told_missing& missing : sink.facts.missing) left_out.insert(missing.told_by);
   std::vector<record::column> out = g.input_of(sink, 0).type.columns();
-  if (partitions && partitions->leaves_out)
-    std::erase_if(out, [&](const record::column& c) {
-      return std::find(partitions->columns.begin(), partitions->columns.end(), c.name) != partitions->columns.end();
-    });
+  std::erase_if(out, [&](const record::column& c) { return left_out.contains(c.name); });
   return out;
 }
 

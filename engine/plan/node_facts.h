@@ -40,6 +40,12 @@ struct partition_facts {
   bool leaves_out = false;         // these columns are not written
 };
 
+// A column of which a sink writes nothing where another one says that its value is missing. The other one is not written.
+struct told_missing {
+  std::string column;
+  std::string told_by;
+};
+
 // The check needs rows with equal values in the first `num_terms` terms of an input's order next to each other, or in
 // that order.
 struct needed_key {
@@ -57,6 +63,7 @@ struct node_facts {
   std::optional<uint64_t> input_bytes;        // what a source's files hold; the planner's own
   std::optional<index_facts> index;           // that a source reads or a sink writes
   std::optional<partition_facts> partitions;  // of a sink
+  std::vector<told_missing> missing;          // of a sink of text
   std::optional<index_facts> seeks_in_file;   // the stored input is such a file, and the node seeks in it
   bool bodies_run = false;                    // of a control node: each of its graphs is sure to run
   bool seeks = false;                         // of a control node: something inside seeks in its inputs

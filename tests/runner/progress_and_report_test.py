@@ -182,14 +182,14 @@ nodes:
         self.assertEqual(int(report["actual"]["output_bytes"]), 4000000)
 
     def test_a_report_says_how_its_outputs_are_read(self):
-        rows = "{op: generate, with: {rows: 3, columns: {id: i, part: u24(i), text: string(i)}}}"
+        rows = "{op: generate, with: {rows: 3, columns: {id: i, part: u24(i), none: i == 1, text: string(i)}}}"
         self.write(
             "job.yaml",
             f"""flowrun: 1
 nodes:
   rows: {rows}
   narrow: {{op: map, in: rows, with: {{id: id, part: part}}}}
-  text: {{op: file.write_csv, in: rows, with: {{path: "${{env:TOKEN}}.csv", header: true, delimiter: "${{env:SEPARATOR}}"}}}}
+  text: {{op: file.write_csv, in: rows, with: {{path: "${{env:TOKEN}}.csv", header: true, delimiter: "${{env:SEPARATOR}}", missing: {{text: none}}}}}}
   kept: {{op: file.write_rows, in: narrow, with: {{path: kept.bin, index: true}}}}
 """,
         )
@@ -205,7 +205,8 @@ nodes:
             [("id", "u64"), ("part", "u24"), ("text", "string")],
         )
         self.assertEqual(
-            {setting["name"]: setting["value"] for setting in text["with"]}, {"header": "true", "delimiter": ";"}
+            {setting["name"]: setting["value"] for setting in text["with"]},
+            {"header": "true", "delimiter": ";", "missing.text": "none"},
         )
         self.assertEqual(outputs["kept.bin"]["node"], "kept")
         self.assertEqual((outputs["kept.bin.index"]["node"], outputs["kept.bin.index"]["columns"]), ("", []))

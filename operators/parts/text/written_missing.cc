@@ -45,6 +45,7 @@ written_missing read_written_missing(plan::node_checker& node, const std::vector
     } else {
       told[name] = type[*found].offset;
       telling.insert(told_by);
+      node.facts().missing.push_back({name, told_by});
     }
   }
   written_missing out;
