@@ -23,7 +23,9 @@ struct settings {
 
 settings check(plan::node_checker& node) {
   settings s{read_written_file(node), node.boolean("index")};
-  for (const record::column& c : s.to.columns(node.input_type()))
+  uint32_t row_bytes = 0;
+  for (const record::column& c : s.to.columns(node.input_type())) {
+    row_bytes += c.type.num_bytes;
     if (c.type.is_string())
       node.fault_at_input(
           0, fmt::format("column '{}' of '{}' is a string, which has no fixed width", c.name, node.input_name(0)),
@@ -31,6 +33,8 @@ settings check(plan::node_checker& node) {
           s.to.partitions && contains(s.to.partitions->path.columns(), c.name)
               ? "path_columns: leave_out, since the path tells it; or write text with file.write_csv"
               : fmt::format("write text with file.write_csv, or leave '{}' out with a map", c.name));
+  }
+  if (s.to.content == io::encoding::plain) node.facts().written_row_bytes = row_bytes;
   if (!s.index) return s;
   node.facts().index.emplace().path = s.to.path;
   if (node.input_order().empty())

@@ -4,7 +4,7 @@
 #include "engine/base/counted.h"
 #include "runner/commands.h"
 #include "runner/job_loading.h"
-#include "runner/scratch_room.h"
+#include "runner/disk_room.h"
 
 namespace flowrun::runner {
 
@@ -17,6 +17,7 @@ int check(const check_arguments& arguments, terminal& screen) {
       const loaded_job loaded = load(job, arguments.resources, screen);
       try_scratch(loaded.machine, job.look_at_files && may_use_scratch(loaded));
       check_scratch_room(loaded.plan, loaded.machine, false, screen);
+      if (job.look_at_files) check_output_room(*loaded.graph, false, screen);
       screen.say(fmt::format("{}: no faults; {}, {}\n", loaded.graph->job->file(),
                              counted(loaded.graph->nodes.size(), "node"), counted(loaded.plan.phases.size(), "phase")));
     } catch (const faults_shown& shown) {

@@ -6,7 +6,7 @@
 #include "runner/document.h"
 #include "runner/job_loading.h"
 #include "runner/resuming.h"
-#include "runner/scratch_room.h"
+#include "runner/disk_room.h"
 
 namespace flowrun::runner {
 
@@ -15,6 +15,7 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
   try_scratch(loaded.machine, false);
   for (const std::string& path : loaded.missing_inputs) screen.warn("input " + path + ": no such file");
   check_scratch_room(loaded.plan, loaded.machine, true, screen);
+  check_output_room(*loaded.graph, true, screen);
   std::string text;
   if (arguments.format == "json") {
     plan::PhysicalPlan message = plan::to_proto(*loaded.graph, loaded.plan);

@@ -20,7 +20,7 @@
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
-#include "runner/scratch_room.h"
+#include "runner/disk_room.h"
 #include "specs/job_name.h"
 #include "specs/resource_reader.h"
 
@@ -155,9 +155,10 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
     goes_on = settings.manifest->found().has_progress();
   }
   // What an earlier run has left takes a part of the room that was predicted.
-  if (arguments.backend != io::backend_kind::memory && !goes_on) {
+  if (!goes_on) {
     try {
-      check_scratch_room(loaded.plan, loaded.machine, false, screen);
+      if (arguments.backend != io::backend_kind::memory) check_scratch_room(loaded.plan, loaded.machine, false, screen);
+      check_output_room(*loaded.graph, false, screen);
     } catch (...) {
       if (settings.manifest) settings.manifest->remove();  // nothing was begun
       throw;

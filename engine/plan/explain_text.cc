@@ -290,7 +290,8 @@ class text_explainer {
     totals.row({"scratch written", most(plan_.predicted_scratch_written)});
     totals.row({"scratch read", most(plan_.predicted_scratch_read)});
     totals.row({"peak scratch", most(plan_.predicted_peak_scratch)});
-    totals.row({"output", most(plan_.predicted_output_bytes)});
+    const char* const as_rows = ", as rows in memory: text, or what is compressed, takes more or less";
+    totals.row({"output", most(plan_.predicted_output_bytes) + (plan_.output_as_rows ? as_rows : "")});
     totals.row({"peak memory", "at most " + format_bytes(plan_.predicted_peak_memory) + ", beside the program itself"});
     out_ += totals.text("  ");
   }

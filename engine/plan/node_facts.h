@@ -64,6 +64,8 @@ struct node_facts {
   std::optional<index_facts> index;           // that a source reads or a sink writes
   std::optional<partition_facts> partitions;  // of a sink
   std::vector<told_missing> missing;          // of a sink of text
+  // Of a sink: each row takes so many bytes of its files. nullopt: that depends on the rows.
+  std::optional<uint32_t> written_row_bytes;
   std::optional<index_facts> seeks_in_file;   // the stored input is such a file, and the node seeks in it
   bool bodies_run = false;                    // of a control node: each of its graphs is sure to run
   bool seeks = false;                         // of a control node: something inside seeks in its inputs

@@ -131,6 +131,7 @@ struct physical_plan {
   uint64_t predicted_scratch_written = 0;
   uint64_t predicted_scratch_read = 0;
   uint64_t predicted_output_bytes = 0;
+  bool output_as_rows = false;  // some of it is counted as rows in memory: text, or what is compressed
   uint64_t predicted_peak_scratch = 0;
   uint64_t certain_peak_scratch = 0;  // so much at least, if the job gets that far
   uint64_t predicted_peak_memory = 0;

@@ -162,6 +162,12 @@ uint64_t certainly_written(const graph& g, int index, const physical_plan& plan)
 
 }  // namespace
 
+std::optional<uint64_t> certain_output_bytes(const graph& g, const node& sink) {
+  const row_estimate& rows = g.input_of(sink, sink.flowing_input()).estimate;
+  if (!rows.known || !rows.exact || !sink.facts.written_row_bytes) return std::nullopt;
+  return bound_times(rows.rows, *sink.facts.written_row_bytes);
+}
+
 void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan) {
   const size_t num_phases = plan.phases.size();
   std::vector<uint64_t> at_start(num_phases, 0), at_end(num_phases, 0), certain(num_phases, 0);
@@ -198,7 +204,13 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
     } else if (n.role() == operator_role::sink) {
       const row_estimate& estimate = g.input_of(n, n.flowing_input()).estimate;
       count(estimate);
-      plan.predicted_output_bytes += estimate.known ? estimate.num_bytes : 0;
+      if (!estimate.known) continue;
+      if (n.facts.written_row_bytes) {
+        plan.predicted_output_bytes += bound_times(estimate.rows, *n.facts.written_row_bytes);
+      } else {
+        plan.predicted_output_bytes += estimate.num_bytes;
+        plan.output_as_rows = true;
+      }
     }
   }
   for (const queue& q : plan.queues) {

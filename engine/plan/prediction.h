@@ -6,11 +6,17 @@
 // what is stored when it starts and what is stored when it ends.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "engine/plan/pipelines.h"
 
 namespace flowrun::plan {
 
 // Fills plan.sorts and the totals; memory is split already.
 void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan);
+
+// What the files of a sink will hold for certain, without an index beside them. nullopt: that depends on the rows.
+std::optional<uint64_t> certain_output_bytes(const graph& g, const node& sink);
 
 }  // namespace flowrun::plan

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import tempfile
 
-from flowrun_process import FLOWRUN, SORT, main, process_test
+from flowrun_process import FLOWRUN, SORT, filtered, main, process_test
 
 COPY = """flowrun: 1
 nodes:
@@ -254,7 +254,18 @@ class disk_test(process_test):
             if mounted.returncode != 0:
                 self.skipTest("no small file system can be mounted here (needs root): " + mounted.stderr.strip())
             try:
-                self.write("job.yaml", SORT.replace("out/sorted.u64", f"{small}/sorted.u64"))
+                known = SORT.replace("out/sorted.u64", f"{small}/sorted.u64")
+                self.write("job.yaml", known)
+                # Where the size is known that is told before the run, and by check and plan, too.
+                told = (f"{small}/sorted.u64 will have 15.3 MiB, and its disk has 4.00 MiB free", "help: free space")
+                self.fails(73, self.flowrun("job.yaml", "-p", "rows=2000000", "--report", "r.json"), *told)
+                self.assertFalse((self.dir / "r.json").exists())
+                self.fails(73, self.flowrun("check", "job.yaml", "-p", "rows=2000000"), *told)
+                done = self.flowrun("plan", "job.yaml", "-p", "rows=2000000")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("warning: " + told[0], done.stderr)
+                # A filter leaves rows of which the number isn't known.
+                self.write("job.yaml", filtered(known, "value % 7 < 7"))
                 self.fails(
                     73,
                     self.flowrun("job.yaml", "-p", "rows=2000000", "--progress", "none"),

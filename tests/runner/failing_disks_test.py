@@ -16,7 +16,7 @@ import sys
 LAUNCHER = str(pathlib.Path(sys.argv.pop(2)).resolve()) if len(sys.argv) > 2 else ""
 
 import flowrun_process  # noqa: E402 (takes its own argument)
-from flowrun_process import ENDLESS, FLOWRUN, SORT, main, process_test  # noqa: E402
+from flowrun_process import ENDLESS, FLOWRUN, SORT, filtered, main, process_test  # noqa: E402
 
 # 800,000 rows of 8 bytes in 3 MiB: several runs, a few MiB on scratch.
 SPILLING = ("-p", "rows=800000", "-m", "3MiB", "--block-size", "16KiB", "--progress", "none")
@@ -251,11 +251,7 @@ class full_disk_test(faulty_system_test):
 
     def test_there_is_no_other_disk(self):
         # How many rows are left by a filter isn't known before the run: a job that can't fit for certain is refused.
-        drawn = "in: drawn, with: {by: [value]}}"
-        self.assertIn(drawn, SORT)
-        filtered = "  kept: {op: filter, in: drawn, with: {where: \"value % 7 < 6\"}}\n"
-        text = SORT.replace(drawn, drawn.replace("drawn", "kept")).replace("  sorted:", filtered + "  sorted:")
-        self.write("filtered.yaml", text)
+        self.write("filtered.yaml", filtered(SORT, "value % 7 < 6"))
         for rules in ([], ["--refuse", "fallocate=EOPNOTSUPP"]):
             with self.subTest(rules=rules):
                 done = self.small_disk(LAUNCHER, *rules, "--", FLOWRUN, "filtered.yaml", *self.LARGE, "-T", "small")

@@ -38,6 +38,14 @@ def job_with_sinks(*sinks, source="{op: generate, with: {kind: counter, rows: 10
     return "\n".join(lines) + "\n"
 
 
+def filtered(sort, where):
+    """A job that sorts as SORT does, but only the rows that fit `where`: how many these are isn't known before the run."""
+    drawn = "in: drawn, with: {by: [value]}}"
+    assert drawn in sort
+    kept = f'  kept: {{op: filter, in: drawn, with: {{where: "{where}"}}}}\n'
+    return sort.replace(drawn, drawn.replace("drawn", "kept")).replace("  sorted:", kept + "  sorted:")
+
+
 class process_test(unittest.TestCase):
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="flowrun-test-"))

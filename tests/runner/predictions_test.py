@@ -52,6 +52,21 @@ class predictions(process_test):
         self.assertIn("output           about", said)
         self.assertIn("peak memory      at most", said)
 
+    def test_the_size_of_outputs(self):
+        made = "flowrun: 1\nnodes:\n  made: {op: generate, with: {rows: 6000, columns: {k: u8(i % 3), x: i}}}\n"
+        out = "  out: {op: file.write_WHAT, in: made, with: {path: PATH}}\n"
+        as_rows = ", as rows in memory: text, or what is compressed, takes more or less"
+        for what, path, said in (
+            ("rows", "o.bin", "52.7 KiB"),
+            ("rows", "'o/{k}.bin', path_columns: leave_out", "46.9 KiB"),
+            ("rows", "o.bin.gz", "52.7 KiB" + as_rows),
+            ("csv", "o.csv", "52.7 KiB" + as_rows),
+        ):
+            with self.subTest(what=what, path=path):
+                self.write("job.yaml", made + out.replace("WHAT", what).replace("PATH", path))
+                self.assertIn(f"  output           at most {said}\n", self.plan())
+        self.assertEqual(self.flowrun("job.yaml").returncode, 0)
+
     # Rows in no order: equal or ascending ones make one run, and any plan is right.
     def test_one_merge_pass_where_the_estimate_says_so(self):
         lines = [f"{src},{dst}\n" for src in range(10) for dst in range(10)]

@@ -238,6 +238,9 @@ toy_operators::toy_operators() {
   declaration sink = make("sink", operator_role::sink, {{"in", ""}}, {});
   sink->parameters = {{"path", parameter_kind::path, true, "", {}, "the file"}};
   sink->parameters[0].names_columns = true;
+  sink->check = without_settings([](node_checker& n) {
+    if (!n.input_type().has_strings()) n.facts().written_row_bytes = n.input_type().row_bytes();
+  });
   declarations_.push_back(std::move(sink));
   declaration count = make("count", operator_role::ordered, {{"in", ""}}, {{"out", ""}});
   count->output_optional = true;

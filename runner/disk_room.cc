@@ -1,4 +1,4 @@
-#include "runner/scratch_room.h"
+#include "runner/disk_room.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -9,8 +9,12 @@
 #include <map>
 #include <optional>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/identify.h"
+#include "engine/plan/file_rules.h"
+#include "engine/plan/prediction.h"
 
 namespace flowrun::runner {
 
@@ -33,6 +37,17 @@ std::optional<free_space> free_space_of(const std::string& directory) {
   struct ::statvfs space {};
   if (::stat(path.c_str(), &what) != 0 || ::statvfs(path.c_str(), &space) != 0) return std::nullopt;
   return free_space{what.st_dev, uint64_t{space.f_bavail} * space.f_frsize};
+}
+
+// Of the disk on which an output will lie. nullopt: it is no file on a disk, or not known.
+std::optional<free_space> room_of_output(const plan::file_use& output) {
+  if (output.path == "-" || output.partitioned) return std::nullopt;
+  const std::filesystem::path path = io::resolved_path(output.path);
+  std::error_code problem;
+  const auto there = std::filesystem::status(path, problem).type();
+  if (there != std::filesystem::file_type::not_found && there != std::filesystem::file_type::regular)
+    return std::nullopt;
+  return free_space_of(path.parent_path().string());
 }
 
 }  // namespace
@@ -82,6 +97,39 @@ void check_scratch_room(const plan::physical_plan& plan, const resources& machin
       "give the job more memory (-m); flowrun plan shows which sort takes how much";
   if (certain && !only_warn) throw error(error_kind::resources, message, way_out);
   screen.warn(message + ": " + way_out);
+}
+
+void check_output_room(const plan::graph& graph, bool only_warn, terminal& screen) {
+  struct outputs {
+    std::string first;  // of their paths
+    size_t count = 0;
+    uint64_t num_bytes = 0;
+    uint64_t free_bytes = 0;
+  };
+  std::map<uint64_t, outputs> file_systems;
+  for (const plan::node& n : graph.nodes) {
+    if (n.role() != plan::operator_role::sink) continue;
+    const std::optional<uint64_t> num_bytes = plan::certain_output_bytes(graph, n);
+    if (!num_bytes) continue;
+    for (const plan::file_use& use : plan::files_of(n)) {
+      const std::optional<free_space> space = room_of_output(use);
+      if (!space) continue;
+      outputs& there = file_systems[space->file_system];
+      if (there.count++ == 0) there.first = use.path;
+      there.num_bytes = plan::bound_plus(there.num_bytes, *num_bytes);
+      there.free_bytes = space->num_bytes;
+    }
+  }
+  for (const auto& [id, there] : file_systems) {
+    if (there.num_bytes <= there.free_bytes) continue;
+    const std::string message =
+        fmt::format("{}{} will have {}, and its disk has {} free", there.first,
+                    there.count == 1 ? "" : fmt::format(" and {}", counted(there.count - 1, "other output")),
+                    format_bytes(there.num_bytes), format_bytes(there.free_bytes));
+    const std::string way_out = "free space on that disk, or write to another one";
+    if (!only_warn) throw error(error_kind::output, message, way_out);
+    screen.warn(message + ": " + way_out);
+  }
 }
 
 }  // namespace flowrun::runner

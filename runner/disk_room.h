@@ -1,9 +1,10 @@
-// Whether a job's scratch has the room that was predicted: what the disks have free, what each directory may take, and
-// what all of them may take together.
+// Whether a job's files have room. Its scratch: what the disks have free, what each directory may take, and what all of
+// them may take together. Its outputs: what their disks have free.
 #pragma once
 
 #include <string>
 
+#include "engine/plan/graph.h"
 #include "engine/plan/physical_plan.h"
 #include "runner/resources.h"
 #include "runner/terminal.h"
@@ -29,5 +30,9 @@ scratch_verdict judge_scratch(const plan::physical_plan& plan, uint64_t room_byt
 
 // Warns where the room may be too little. Where it certainly is, throws error(resources), or warns too if `only_warn`.
 void check_scratch_room(const plan::physical_plan& plan, const resources& machine, bool only_warn, terminal& screen);
+
+// The same where outputs certainly don't fit: throws error(output), or warns if `only_warn`. Of what they replace
+// nothing is counted as free, since it stays until they get their names.
+void check_output_room(const plan::graph& graph, bool only_warn, terminal& screen);
 
 }  // namespace flowrun::runner
