@@ -12,6 +12,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
+#include "engine/io/followed_path.h"
 #include "engine/io/identify.h"
 #include "engine/plan/file_rules.h"
 #include "engine/plan/prediction.h"
@@ -42,7 +43,7 @@ std::optional<free_space> free_space_of(const std::string& directory) {
 // Of the disk on which an output will lie. nullopt: it is no file on a disk, or not known.
 std::optional<free_space> room_of_output(const plan::file_use& output) {
   if (output.path == "-" || output.partitioned) return std::nullopt;
-  const std::filesystem::path path = io::resolved_path(output.path);
+  const std::filesystem::path path = io::resolved_path(io::follow_links(output.path).path);
   std::error_code problem;
   const auto there = std::filesystem::status(path, problem).type();
   if (there != std::filesystem::file_type::not_found && there != std::filesystem::file_type::regular)

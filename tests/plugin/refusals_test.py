@@ -79,7 +79,7 @@ class refusal_test(plugin_tests):
         self.refuse(self.patched(4, struct.pack("<I", 99)), "needs version 1.99 of the plugin interface")
 
     def test_another_sanitizer(self):
-        self.refuse(self.patched(8, struct.pack("<I", 2)), "the thread sanitizer")
+        self.refuse(self.patched(8, struct.pack("<I", 4)), "the memory sanitizer")  # which nothing here has
 
     def test_a_name_that_is_no_word(self):
         plugin = self.patched(16, b"Toy\0")

@@ -264,6 +264,10 @@ class disk_test(process_test):
                 done = self.flowrun("plan", "job.yaml", "-p", "rows=2000000")
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertIn("warning: " + told[0], done.stderr)
+                (self.dir / "link.u64").symlink_to(f"{small}/sorted.u64")  # which isn't there yet
+                self.write("linked.yaml", SORT.replace("out/sorted.u64", "link.u64"))
+                done = self.flowrun("check", "linked.yaml", "-p", "rows=2000000")
+                self.fails(73, done, "link.u64" + told[0].removeprefix(f"{small}/sorted.u64"))
                 # A filter leaves rows of which the number isn't known.
                 self.write("job.yaml", filtered(known, "value % 7 < 7"))
                 self.fails(

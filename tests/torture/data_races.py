@@ -1,8 +1,9 @@
-"""R12: all tests with the thread sanitizer, which they take hours for on two cores. Builds them first, in a build of their
-own. Everything on one thread, where oneTBB has no part, runs once more and nothing is suppressed. In short: golden jobs."""
+"""R12: all tests with the thread sanitizer, which takes hours on two cores. Builds them first, in a build of their own. What
+runs on one thread, where oneTBB has no part, runs once more and nothing is suppressed. In short: golden jobs alone."""
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import xml.etree.ElementTree
@@ -19,21 +20,33 @@ def build():
     subprocess.run(["cmake", "--build", BUILD, "--parallel", str(os.cpu_count())], check=True, stdout=subprocess.DEVNULL)
 
 
+def own_races(text):
+    """The reports in the sanitizer's text, but for those of accesses that are all the system's oneTBB's own: the memory that
+    it allocates and frees, or compares, by functions that the sanitizer stands in for. tests/tsan.supp can't say that."""
+    out = []
+    for report in text.split("WARNING: ThreadSanitizer: ")[1:]:
+        accesses = re.findall(r"^  (?:Previous )?(?:atomic )?(?:read|write) of size .*:\n((?:    #.*\n)+)", report, re.I | re.M)
+        innermost = [next((f for f in frames.splitlines() if "libtsan.so" not in f), "") for frames in accesses]
+        if not innermost or not all("(libtbb.so" in frame for frame in innermost):
+            out.append(report)
+    return out
+
+
 def tests(selection, sanitizer):
     """(number of tests, names of those that failed, reports of races)."""
     with tempfile.TemporaryDirectory() as folder:
         reports = pathlib.Path(folder) / "race"
         found = pathlib.Path(folder) / "found.xml"
-        # Without a code of its own, a program with a race ends as one whose input is missing.
-        options = [*sanitizer, f"log_path={reports}", "exitcode=86"]
+        options = [*sanitizer, f"log_path={reports}", "exitcode=0"]  # the reports count, also of processes of processes
         subprocess.run(
             ["ctest", "--test-dir", BUILD, "--parallel", str(os.cpu_count()), "--quiet", "--output-junit", found, *selection],
             env={**os.environ, "TSAN_OPTIONS": " ".join(options)},
         )
+        races = [race for path in sorted(reports.parent.glob("race.*")) for race in own_races(path.read_text())]
         suite = xml.etree.ElementTree.parse(found).getroot()
         failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
         count = int(suite.get("tests")) - int(suite.get("skipped")) - int(suite.get("disabled"))
-        return count, failed, [path.read_text() for path in sorted(reports.parent.glob("race.*"))]
+        return count, failed, races
 
 
 def run(options):
