@@ -3,8 +3,8 @@
 
 #include "engine/base/counted.h"
 #include "runner/commands.h"
-#include "runner/job_loading.h"
 #include "runner/disk_room.h"
+#include "runner/job_loading.h"
 
 namespace flowrun::runner {
 

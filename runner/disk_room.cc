@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,7 +29,7 @@ struct free_space {
   uint64_t num_bytes = 0;
 };
 
-// Of the directory, or of the nearest one above that exists.
+// Of the directory, or of the nearest one above that exists. What a file system keeps for root is free for root.
 std::optional<free_space> free_space_of(const std::string& directory) {
   std::error_code problem;
   std::filesystem::path path = std::filesystem::absolute(directory, problem);
@@ -37,7 +38,7 @@ std::optional<free_space> free_space_of(const std::string& directory) {
   struct ::stat what {};
   struct ::statvfs space {};
   if (::stat(path.c_str(), &what) != 0 || ::statvfs(path.c_str(), &space) != 0) return std::nullopt;
-  return free_space{what.st_dev, uint64_t{space.f_bavail} * space.f_frsize};
+  return free_space{what.st_dev, uint64_t{geteuid() == 0 ? space.f_bfree : space.f_bavail} * space.f_frsize};
 }
 
 // Of the disk on which an output will lie. nullopt: it is no file on a disk, or not known.

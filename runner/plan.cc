@@ -3,10 +3,10 @@
 #include "engine/plan/plan_message.h"
 #include "runner/cluster_run.h"
 #include "runner/commands.h"
+#include "runner/disk_room.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
 #include "runner/resuming.h"
-#include "runner/disk_room.h"
 
 namespace flowrun::runner {
 

@@ -11,6 +11,7 @@
 #include "engine/exec/job_report.h"
 #include "runner/cluster_run.h"
 #include "runner/commands.h"
+#include "runner/disk_room.h"
 #include "runner/document.h"
 #include "runner/exit_codes.h"
 #include "runner/interrupts.h"
@@ -20,7 +21,6 @@
 #include "runner/progress_display.h"
 #include "runner/resuming.h"
 #include "runner/run.h"
-#include "runner/disk_room.h"
 #include "specs/job_name.h"
 #include "specs/resource_reader.h"
 

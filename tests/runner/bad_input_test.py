@@ -5,11 +5,13 @@ and no half-written output."""
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import subprocess
 import tempfile
+import unittest
 
-from flowrun_process import FLOWRUN, SORT, filtered, main, process_test
+from flowrun_process import FLOWRUN, MIB, SORT, filtered, main, process_test
 
 COPY = """flowrun: 1
 nodes:
@@ -291,6 +293,26 @@ class disk_test(process_test):
                 self.assertEqual(self.files("out"), [])
             finally:
                 subprocess.run(["umount", small], check=True)
+
+    @unittest.skipIf(os.geteuid() != 0 or not shutil.which("mkfs.ext4"), "needs root, and mkfs.ext4 for a file system that keeps a part for root")
+    def test_what_a_disk_keeps_for_root(self):
+        disk, there = self.write("disk.img", b""), self.dir / "there"
+        there.mkdir()
+        os.truncate(disk, 64 * MIB)
+        for command in (["mkfs.ext4", "-q", "-m", "40", disk], ["mount", "-o", "loop", disk, there]):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                self.skipTest("no file system in a file can be mounted here: " + done.stderr.strip())
+        try:
+            space = os.statvfs(there)
+            free, kept = space.f_bavail * space.f_frsize, (space.f_bfree - space.f_bavail) * space.f_frsize
+            self.write("job.yaml", SORT.replace("out/sorted.u64", f"{there}/sorted.u64"))
+            done = self.flowrun("job.yaml", "-q", "-p", f"rows={(free + kept // 2) // 8}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = self.flowrun("check", "job.yaml", "-p", f"rows={(free + 2 * kept) // 8}")
+            self.fails(73, done, "its disk has", "help: free space")
+        finally:
+            subprocess.run(["umount", there], check=True)
 
 
 if __name__ == "__main__":
