@@ -205,12 +205,10 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
       const row_estimate& estimate = g.input_of(n, n.flowing_input()).estimate;
       count(estimate);
       if (!estimate.known) continue;
-      if (n.facts.written_row_bytes) {
-        plan.predicted_output_bytes += bound_times(estimate.rows, *n.facts.written_row_bytes);
-      } else {
-        plan.predicted_output_bytes += estimate.num_bytes;
-        plan.output_as_rows = true;
-      }
+      const auto& width = n.facts.written_row_bytes;
+      plan.predicted_output_bytes =
+          bound_plus(plan.predicted_output_bytes, width ? bound_times(estimate.rows, *width) : estimate.num_bytes);
+      plan.output_as_rows = plan.output_as_rows || !width;
     }
   }
   for (const queue& q : plan.queues) {
