@@ -8,16 +8,10 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree
 
+from own_build import ROOT, build
 from result import result, row
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ROOT / "build" / "tsan"
 MOST_SHOWN = 10  # problems
-
-
-def build():
-    subprocess.run(["cmake", "--preset", "tsan"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", BUILD, "--parallel", str(os.cpu_count())], check=True, stdout=subprocess.DEVNULL)
 
 
 def own_races(text):
@@ -27,19 +21,19 @@ def own_races(text):
     for report in text.split("WARNING: ThreadSanitizer: ")[1:]:
         accesses = re.findall(r"^  (?:Previous )?(?:atomic )?(?:read|write) of size .*:\n((?:    #.*\n)+)", report, re.I | re.M)
         innermost = [next((f for f in frames.splitlines() if "libtsan.so" not in f), "") for frames in accesses]
-        if not innermost or not all("(libtbb.so" in frame for frame in innermost):
+        if len(innermost) < 2 or not all("(libtbb.so" in frame for frame in innermost):
             out.append(report)
     return out
 
 
-def tests(selection, sanitizer):
+def tests(folder, selection, sanitizer):
     """(number of tests, names of those that failed, reports of races)."""
-    with tempfile.TemporaryDirectory() as folder:
-        reports = pathlib.Path(folder) / "race"
-        found = pathlib.Path(folder) / "found.xml"
+    with tempfile.TemporaryDirectory() as place:
+        reports = pathlib.Path(place) / "race"
+        found = pathlib.Path(place) / "found.xml"
         options = [*sanitizer, f"log_path={reports}", "exitcode=0"]  # the reports count, also of processes of processes
         subprocess.run(
-            ["ctest", "--test-dir", BUILD, "--parallel", str(os.cpu_count()), "--quiet", "--output-junit", found, *selection],
+            ["ctest", "--test-dir", folder, "--parallel", str(os.cpu_count()), "--output-junit", found, *selection],
             env={**os.environ, "TSAN_OPTIONS": " ".join(options)},
         )
         races = [race for path in sorted(reports.parent.glob("race.*")) for race in own_races(path.read_text())]
@@ -50,7 +44,7 @@ def tests(selection, sanitizer):
 
 
 def run(options):
-    build()
+    folder = build("tsan")
     rows, problems = [], []
     for what, selection, sanitizer in (
         (
@@ -60,7 +54,7 @@ def run(options):
         ),
         ("golden jobs on one thread with it, nothing suppressed", ["--tests-regex", r"^golden\.plain$"], []),
     ):
-        count, failed, races = tests(selection, sanitizer)
+        count, failed, races = tests(folder, selection, sanitizer)
         rows.append(row("R12", what, f"{count}: {len(races)} races, {len(failed)} failed"))
         if count == 0:
             problems.append(f"{what}: nothing was run")

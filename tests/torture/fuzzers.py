@@ -3,29 +3,20 @@ are cores. Builds them first, in a build of their own."""
 
 import concurrent.futures
 import os
-import pathlib
-import subprocess
 import sys
 
+from own_build import ROOT, build
 from result import result, row
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "fuzz"))
 import fuzz  # noqa: E402
 
 SHORT, LONG = 60, 3600
 
 
-def build():
-    subprocess.run(["cmake", "--preset", "fuzz"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["cmake", "--build", "build/fuzz", "--target", "fuzzers"], cwd=ROOT, check=True,
-                   stdout=subprocess.DEVNULL)
-    return ROOT / "build" / "fuzz" / "fuzz"
-
-
 def run(options):
     seconds = SHORT if options.short else LONG
-    programs = build()
+    programs = build("fuzz", "fuzzers") / "fuzz"
 
     def one(target):
         return fuzz.fuzz(programs, target, seconds, options.seed, fuzz.default_keep())
