@@ -39,21 +39,23 @@ pkg_check_modules(LZMA REQUIRED IMPORTED_TARGET liblzma)
 find_package(BZip2 REQUIRED)
 
 # Headers of the standard library and of packages that most sources include, read once for all of them. Headers of the
-# project are not among them, so that a change compiles what it must and no more; but the job's messages are, which
-# hardly change and cost most.
-set(flowrun_common_headers
-  <algorithm> <array> <atomic> <bit> <condition_variable> <cstdint> <cstring> <deque> <exception> <filesystem> <functional>
-  <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map> <utility> <variant>
-  <vector> <fmt/format.h>)
-set(flowrun_message_headers <specs/job.pb.h>)
-set(flowrun_test_headers <random> <gtest/gtest.h> <gmock/gmock.h>)
+# project are not among them, so that a change compiles what it must and no more; but two are: the job's messages, which
+# hardly change and cost most, and what defines an operator, which nearly all operators and tests of jobs include.
+set(flowrun_headers_common
+  <algorithm> <array> <atomic> <bit> <chrono> <condition_variable> <cstdint> <cstring> <deque> <exception> <filesystem>
+  <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread> <unordered_map>
+  <utility> <variant> <vector> <fmt/format.h>)
+set(flowrun_headers_message ${flowrun_headers_common} <specs/job.pb.h>)
+set(flowrun_headers_operator ${flowrun_headers_message} <engine/exec/operator_definition.h>)
+set(flowrun_headers_test ${flowrun_headers_common} <random> <gtest/gtest.h> <gmock/gmock.h>)
+set(flowrun_headers_job_test ${flowrun_headers_test} <specs/job.pb.h> <engine/exec/operator_definition.h>)
 
-# Gives a target one of three sets of precompiled headers: of base and the layers beside it, of those that know the job's
-# messages, of tests. The first target that asks for a set makes it; the others use the same one.
+# Gives a target one of these sets. The first target that asks for a set makes it; the others use the same one.
 function(flowrun_precompile target set)
-  if(set STREQUAL "tests")
-    # What is tested is optimised as it is shipped; the tests themselves are compiled in four fifths of the time. All that
-    # use one set have the same options.
+  if(set MATCHES "test")
+    # What is tested is optimised as it is shipped; the tests themselves are compiled in four fifths of the time. (With
+    # -O0 in half of it, but then they run four times as long, which costs more.) All that use one set have the same
+    # options.
     target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
   endif()
   if(NOT FLOWRUN_PRECOMPILED_HEADERS)
@@ -64,13 +66,7 @@ function(flowrun_precompile target set)
     target_precompile_headers(${target} REUSE_FROM ${maker})
     return()
   endif()
-  set(headers ${flowrun_common_headers})
-  if(set STREQUAL "messages")
-    list(APPEND headers ${flowrun_message_headers})
-  elseif(set STREQUAL "tests")
-    list(APPEND headers ${flowrun_test_headers})
-  endif()
-  target_precompile_headers(${target} PRIVATE ${headers})
+  target_precompile_headers(${target} PRIVATE ${flowrun_headers_${set}})
   set_property(GLOBAL PROPERTY flowrun_precompiled_${set} ${target})
 endfunction()
 
@@ -83,8 +79,10 @@ function(flowrun_layer name)
   add_library(flowrun::${name} ALIAS flowrun_${name})
   target_include_directories(flowrun_${name} PUBLIC ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
   target_link_libraries(flowrun_${name} PUBLIC ${ARG_DEPENDS})
-  if(name MATCHES "^(specs|plan|exec|operators|plugin|cluster)$")
-    flowrun_precompile(flowrun_${name} messages)
+  if(name STREQUAL "operators")
+    flowrun_precompile(flowrun_${name} operator)
+  elseif(name MATCHES "^(specs|plan|exec|plugin|cluster)$")
+    flowrun_precompile(flowrun_${name} message)
   else()
     flowrun_precompile(flowrun_${name} common)
   endif()
@@ -99,7 +97,11 @@ function(flowrun_test name)
   add_executable(tests_${name} ${ARG_SOURCES})
   target_link_libraries(tests_${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(tests_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-  flowrun_precompile(tests_${name} tests)
+  if("flowrun_test_jobs" IN_LIST ARG_DEPENDS)
+    flowrun_precompile(tests_${name} job_test)
+  else()
+    flowrun_precompile(tests_${name} test)
+  endif()
   if(FLOWRUN_TEST_SHARDS EQUAL 0)
     gtest_discover_tests(tests_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT 300 LABELS "${ARG_LABELS}")

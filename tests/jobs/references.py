@@ -55,8 +55,8 @@ def longest_paths(n, edges):
     return list(enumerate(longest))
 
 
-def distances(n, edges, source):
-    around = neighbours(n, edges)
+def distances_from(source, around):
+    """What is reached, nearest first."""
     found = {source: 0}
     queue = deque([source])
     while queue:
@@ -65,14 +65,19 @@ def distances(n, edges, source):
             if other not in found:
                 found[other] = found[node] + 1
                 queue.append(other)
-    return sorted(found.items())
+    return found
+
+
+def distances(n, edges, source):
+    return sorted(distances_from(source, neighbours(n, edges)).items())
 
 
 def components(n, edges):
+    around = neighbours(n, edges)
     out = {}
     for node in range(n):
         if node not in out:
-            out.update({other: node for other, _ in distances(n, edges, node)})
+            out.update(dict.fromkeys(distances_from(node, around), node))
     return sorted(out.items())
 
 

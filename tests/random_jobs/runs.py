@@ -33,8 +33,10 @@ OPTIONS = {
     "--divide-from": ["1", "64KiB"],  # which loops are divided, too
     "--two-disks": [],  # a second scratch directory
 }
-# The options of which there is not one without a meaning for results are tried most.
-OFTEN = ["--force-spill", "--batch-size", "--block-size", "-j"]
+# The options of which there is not one without a meaning for results are tried most. Each task of --cluster is a
+# process, and ten jobs as one have more than a hundred of them: such a run takes as long as forty others.
+OFTEN = ["--force-spill", "--batch-size", "--block-size", "-j", "--divide-from"]
+SELDOM = ["--cluster"]
 REFUSED_MEMORY = re.compile(r"memory: (\d+)MiB or more")
 BAD_DATA = 65
 TOO_MANY_FILES = "the rows would go to more than"  # exit code 75; of several errors any may come first
@@ -43,7 +45,7 @@ TOO_MANY_FILES = "the rows would go to more than"  # exit code 75; of several er
 def draw_options(r, known):
     out = []
     for word, values in known.items():
-        if r.random() < (0.5 if word in OFTEN else 0.2):
+        if r.random() < (0.5 if word in OFTEN else 0.05 if word in SELDOM else 0.2):
             out += [word, r.choice(values)] if values else [word]
     if "--resume" in out and ("memory" in out or "--cluster" in out):  # scratch in memory can't be gone on with
         out.remove("--resume")

@@ -115,12 +115,14 @@ def page(flowrun):
     return subprocess.run([flowrun, "reference"], capture_output=True, text=True, check=True).stdout
 
 
-def everything(flowrun):
-    options = [f"option {word} {v}" for word, values in runs.OPTIONS.items() for v in values]
-    options += [f"option {word}" for word, values in runs.OPTIONS.items() if not values]
+def everything(flowrun, known=None):
+    """`known`: the options of runs; None: all of them."""
+    known = runs.OPTIONS if known is None else known
+    options = [f"option {word} {v}" for word, values in known.items() for v in values]
+    options += [f"option {word}" for word, values in known.items() if not values]
     return [*of_page(page(flowrun)), "on_error", "scalars", *options]
 
 
-def never(flowrun, seen):
+def never(flowrun, seen, known=None):
     """The words that were not drawn and should have been."""
-    return [w for w in dict.fromkeys(everything(flowrun)) if not seen[w] and w not in EXCLUDED]
+    return [w for w in dict.fromkeys(everything(flowrun, known)) if not seen[w] and w not in EXCLUDED]
