@@ -33,6 +33,15 @@ class words_test(unittest.TestCase):
             self.assertNotEqual(changed, page, word)
             self.assertEqual(set(words.of_page(changed)) - set(words.of_page(page)), {word})
 
+    def test_a_word_that_is_never_drawn_fails(self):
+        for more, expected in (["--all-words"], True), ([], False):
+            options = random_jobs.parser().parse_args(["--flowrun", FLOWRUN, "--jobs", "1", *more])
+            said = io.StringIO()
+            with redirect_stdout(said):
+                (_, _, failures), _ = random_jobs.run(options)
+            self.assertIn("never drawn in 1 jobs", said.getvalue())
+            self.assertEqual(failures > 0, expected)
+
     def test_what_is_left_out_is_there(self):
         self.assertEqual(set(words.EXCLUDED) - set(words.everything(FLOWRUN)), set())
 
