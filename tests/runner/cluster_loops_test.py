@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import signal
 import sys
+import unittest
 
 from cluster_process import cluster_process
 from flowrun_process import SANITIZED, main
@@ -109,6 +110,7 @@ class cluster_loops_test(cluster_process):
         self.assertEqual(len(whole), sum(line.count("' (") for line in text.splitlines() if "whole, because of" in line))
         self.assertTrue(any(stage["at_most"] for stage in body["stages"]))
 
+    @unittest.skipIf(SANITIZED, "many tasks for one message")
     def test_too_little_memory_for_a_task_of_a_body(self):
         """How many files it reads depends on rows. It names the task's memory, and says how that comes from -m."""
         self.write("job.yaml", SEARCH)
@@ -224,7 +226,7 @@ nodes:
     def test_a_killed_driver_goes_on_in_its_iteration(self):
         self.write("job.yaml", SEARCH)
         expected = self.expected(*LONG)
-        for stage in (4, 9):
+        for stage in (9,) if SANITIZED else (4, 9):
             shutil.rmtree(self.dir / "out")
             (self.dir / "out").mkdir()
             driver = self.start("job.yaml", "-q", "--resume", *STAGES, *LONG)

@@ -5,7 +5,7 @@ of each key. Results are those of one machine, also where some tasks or all have
 import json
 import random
 
-from flowrun_process import main, process_test
+from flowrun_process import SANITIZED, main, process_test
 
 COLUMNS = {
     "k": '"rand(1, i) % 40"',
@@ -60,7 +60,7 @@ class combine_steps_test(process_test):
 
     def test_the_same_rows(self):
         r = random.Random(1)
-        for rows in (0, 1, 700, 20000):
+        for rows in (0, 700) if SANITIZED else (0, 1, 700, 20000):
             for where in ("true", "false", "wide % 100 == 0"):
                 self.write("job.yaml", job(rows, where, drawn_sorts(r, 4)))
                 self.expect_the_same()

@@ -7,7 +7,7 @@ import pathlib
 import shutil
 import sys
 
-from flowrun_process import ROOT, main, process_test
+from flowrun_process import ROOT, SANITIZED, main, process_test
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import parts  # noqa: E402
@@ -226,7 +226,8 @@ nodes:
                 self.assertEqual(done.returncode, 78, done.stderr)
                 self.assertIn("read.yaml:3:42: error: ", done.stderr)
                 self.assertIn(said, done.stderr)
-                self.assertEqual(self.read("--cluster", "local:2").returncode, 78)
+                if not SANITIZED:  # the file is found to be damaged in front of all tasks
+                    self.assertEqual(self.read("--cluster", "local:2").returncode, 78)
 
         part = "part-00001"
         damaged(lambda kept: (kept / part).unlink(), f"kept/{part}: the manifest names it, and it can't be read")

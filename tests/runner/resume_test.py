@@ -126,7 +126,7 @@ class resume_test(resuming_test):
         self.goes_on(expected, "-p", f"rows={NUM_ROWS}")
 
     def test_after_ctrl_c(self):
-        num_rows = 4 * NUM_ROWS  # so that it is at work for long enough to be stopped
+        num_rows = (2 if SANITIZED else 4) * NUM_ROWS  # so that it is at work for long enough to be stopped
         self.write("job.yaml", SORT.replace(str(NUM_ROWS), str(num_rows)))
         expected = self.expected()
         job = self.start("job.yaml", *MEMORY, "-T", "scratch", "--resume", "--progress", "none")

@@ -140,7 +140,11 @@ class metrics_test(process_test):
     def listening(self, pid):
         inodes = set()
         for name in os.listdir(f"/proc/{pid}/fd"):
-            target = os.readlink(f"/proc/{pid}/fd/{name}")
+            try:
+                target = os.readlink(f"/proc/{pid}/fd/{name}")
+            except FileNotFoundError:
+                # The job goes on: what it had open when the folder was listed may be closed by now.
+                continue
             if target.startswith("socket:["):
                 inodes.add(target[8:-1])
         found = []

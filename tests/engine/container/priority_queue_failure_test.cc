@@ -8,6 +8,7 @@
 #include "engine/io/faulty_backend.h"
 #include "tests/engine/container/pq_rig.h"
 #include "tests/support/error_of.h"
+#include "tests/support/sanitized.h"
 
 namespace flowrun::container {
 namespace {
@@ -23,7 +24,7 @@ void push_and_pop(Rig& rig, int num_items) {
 
 TEST(priority_queue_failure, may_be_destroyed_in_any_state) {
   std::mt19937_64 random(4);
-  for (int round = 0; round < 100; ++round) {
+  for (int round = 0; round < (sanitized ? 30 : 100); ++round) {
     pq_rig<uint64_t> rig(small, {.on_disk = round % 2 == 0});
     for (uint64_t i = random() % 20'000; i > 0; --i) rig.queue().push(random());
     for (uint64_t i = std::min(random() % 9'000, rig.queue().num_items()); i > 0; --i) rig.queue().pop();

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/expr/state_program.h"
+#include "tests/support/sanitized.h"
 
 namespace flowrun::expr {
 namespace {
@@ -46,7 +47,7 @@ TEST(random_expressions, in_chains_of_filters_and_maps) {
   const record::row_type type = testing::random_columns();
   record::batch_pool pool;
   size_t kept = 0;
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < (sanitized ? 100 : 300); ++round) {
     const auto rows = random_rows(random, 1 + random() % 2500);
     row_program_builder builder(type);
     const auto over = [&](const testing::random_tree& tree) {

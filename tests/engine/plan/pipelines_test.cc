@@ -7,6 +7,7 @@
 #include "engine/base/units.h"
 #include "engine/plan/phases.h"
 #include "tests/engine/plan/toy_operators.h"
+#include "tests/support/sanitized.h"
 
 namespace flowrun::plan {
 namespace {
@@ -111,7 +112,7 @@ TEST(Pipelines, BranchesThatMeetAgainSpill) {
 // Each pair of branches is a circle of its own, and what lies between two of them is on none. There are so many that a
 // walk over all of them for each queue would take minutes.
 TEST(Pipelines, ManyBranchesThatMeetAgain) {
-  constexpr int num_pairs = 2500;
+  constexpr int num_pairs = sanitized ? 500 : 2500;
   std::string nodes = "nodes:\n  d0: {op: source}\n";
   for (int i = 1; i <= num_pairs; ++i)
     nodes += fmt::format(

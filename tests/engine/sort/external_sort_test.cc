@@ -4,6 +4,7 @@
 
 #include "engine/record/hash.h"
 #include "tests/engine/sort/sort_rig.h"
+#include "tests/support/sanitized.h"
 
 namespace flowrun::sort {
 namespace {
@@ -82,7 +83,7 @@ TEST_P(each_shape, short_runs) {
     place.memory_bytes = MiB / 2;
     place.num_threads = 3;
     place.runs_per_half = runs_per_half;
-    const std::vector<batch> rows = input(1'250'000, runs_per_half == 2 ? 0 : 11);
+    const std::vector<batch> rows = input(sanitized ? 400'000 : 1'250'000, runs_per_half == 2 ? 0 : 11);
     for (const record::key& key : shape_.keys) {
       place.kept_bytes = 0;
       const sort_result written = expect_sorted(sort_by(shape_.type, key), place, rows);

@@ -136,7 +136,7 @@ TEST(string_sort, keys_too_long_to_be_kept_for_each_block) {
   const record::row_type numbered = type_of({{"number", "u32"}, {"line", "string"}});
   record::batch_pool pool;
   const std::vector<batch> input = long_keys(pool, numbered, 1'000);
-  for (int options = 0; options < 16; ++options) {
+  for (int options = 0; options < 16; options += sanitized ? 3 : 1) {
     sort_settings settings = sort_by(numbered, {{1, (options & 1) != 0, 0, 0}});
     settings.stable = true;
     settings.unique = (options & 2) != 0;
