@@ -31,12 +31,32 @@ from values import (
 )
 
 
+def once_a_row(run):
+    """The same function, which computes a row once where it is asked for it several times on end. Where each operand is
+    asked twice, the innermost of ten is asked a thousand times."""
+    last, value, why = object(), None, None
+
+    def asked(row):
+        nonlocal last, value, why
+        if row is not last:
+            try:
+                value, why = run(row), None
+            except undefined as e:
+                why = e
+            last = row
+        if why is not None:
+            raise why
+        return value
+
+    return asked
+
+
 class typed:
     """A checked expression. `known`: the number of a constant integer; `literal`: one without a type; `constant`: no
     column is in it; `digits`: (scale, units) of the decimal that a literal or a text spells."""
 
     def __init__(self, kind, run, known=None, literal=False, constant=False, digits=None):
-        self.kind, self.run, self.known, self.literal, self.constant = kind, run, known, literal, constant
+        self.kind, self.run, self.known, self.literal, self.constant = kind, once_a_row(run), known, literal, constant
         self.digits = digits
 
 

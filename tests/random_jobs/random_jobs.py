@@ -28,6 +28,7 @@ import words  # noqa: E402
 from job_yaml import yaml  # noqa: E402
 
 TOGETHER = 10  # jobs that are run as one
+BETWEEN_LINES = 5000  # jobs after which a long run says how far it is
 
 
 class failure:
@@ -96,8 +97,12 @@ def try_all(options):
         ]
         for task in concurrent.futures.as_completed(tasks):
             a, b, found, words_seen = task.result()
+            if (jobs + a) // BETWEEN_LINES > jobs // BETWEEN_LINES:
+                print(f"{jobs + a:,} random jobs of {len(seeds):,}, {len(failures + found)} failed", flush=True)
             jobs, count, seen = jobs + a, count + b, seen + words_seen
             failures += found
+            for f in found:
+                print(f"seed {f.seed} {' '.join(f.options)} fails: {f.kind}", flush=True)
             if len(failures) > options.most_failures or (deadline and time.monotonic() > deadline):
                 for other in tasks:
                     other.cancel()
