@@ -34,25 +34,33 @@ def real(units, kind):
     return units / 10 ** scale_of(kind)  # Python rounds a quotient of integers once
 
 
+def need_fit(units):
+    """A constant that is too large is wrong also where no row comes. `units`: None of what is no constant."""
+    if units is not None and not -LIMIT <= units < LIMIT:
+        raise fault("a constant beyond the decimals")
+
+
 def exact(value):
-    """(scale, function to units) of a decimal, an integer, or a constant that spells one; None: of a float."""
+    """(scale, function to units, the units if they are constant) of a decimal, an integer, or a constant that spells
+    one; None: of a float."""
     run = value.run
     if is_decimal(value.kind):
-        return scale_of(value.kind), run
+        return scale_of(value.kind), run, None
     if is_integer(value.kind):
-        return 0, lambda row: within(run(row))
+        return 0, lambda row: within(run(row)), value.known
     if value.constant:
         if value.digits is None:
             raise undefined("which digits a computed constant has")
         scale, units = value.digits
-        return scale, lambda row: units
+        return scale, lambda row: units, units
     if is_float(value.kind):
         return None
     raise fault(f"{value.kind} beside a decimal")
 
 
 def at_scale(known, scale):
-    of, run = known
+    of, run, units = known
+    need_fit(None if units is None else units * 10 ** (scale - of))
     return lambda row: within(run(row) * 10 ** (scale - of))
 
 
@@ -78,6 +86,8 @@ def arithmetic(op, a, b, float_ops):
         scale = x[0] + y[0]
         if scale > 18:
             raise fault("more than 18 digits behind the point")
+        need_fit(x[2])
+        need_fit(y[2])
         return type_of(scale), lambda row: within(x[1](row) * y[1](row))
     scale = max(x[0], y[0])
     p, q = at_scale(x, scale), at_scale(y, scale)
@@ -99,7 +109,7 @@ def sides(a, b):
     def fraction(value):
         if is_integer(value.kind):
             return value.run  # also beyond the range of decimals
-        scale, run = exact(value)
+        scale, run, _ = exact(value)
         return lambda row: Fraction(run(row), 10**scale)
 
     return fraction(a), fraction(b)
@@ -110,7 +120,7 @@ def one_type(values):
     known = [exact(v) for v in values]
     if any(k is None for k in known):
         return "f64", [real_of(v) for v in values]
-    scale = max(of for of, _ in known)
+    scale = max(k[0] for k in known)
     return type_of(scale), [at_scale(k, scale) for k in known]
 
 
