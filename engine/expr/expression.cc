@@ -66,16 +66,6 @@ std::optional<expression::slice> expression::as_slice() const {
   return slice{root_->args[0]->imm, static_cast<uint32_t>(root_->imm >> 32), static_cast<uint32_t>(root_->imm)};
 }
 
-std::optional<uint64_t> expression::constant_bits() const {
-  if (root_->op != opcode::constant) return std::nullopt;
-  return root_->imm;
-}
-
-std::optional<std::string> expression::constant_text() const {
-  if (root_->op != opcode::text_constant) return std::nullopt;
-  return root_->text;
-}
-
 bool expression::uses_row_number() const { return root_->uses_row_number; }
 
 std::vector<size_t> expression::columns() const {

@@ -7,6 +7,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expr/outside_call.h"
+#include "engine/expr/outside_function.h"
 #include "engine/record/key_piece.h"
 
 namespace flowrun::expr {
@@ -114,17 +115,38 @@ node_ptr unbound_scalar_node(std::string name, record::value_type type) {
 
 bool expression::is_constant() const { return is_without_rows(*root_); }
 
-// Over rows, the tree stays what was checked, for all values: no column that it reads is folded away.
 expression expression::with(const scalar_values& values) const {
   if (!has_scalars(*root_)) return *this;
-  const bool folds = is_without_rows(*root_);
-  const auto value_of = [&](const node& n) -> node_ptr {
-    if (n.op != opcode::scalar) return nullptr;
-    const auto found = std::find_if(values.begin(), values.end(), [&](const constant& c) { return c.name == n.text; });
-    FLOWRUN_CHECK(found != values.end() && found->type == n.type);
-    return folds ? scalar_node(n.type, found->bits) : varying_number_node(n.type, found->bits);
+  const auto bound = [&](bool folds) {
+    const auto value_of = [&](const node& n) -> node_ptr {
+      if (n.op != opcode::scalar) return nullptr;
+      const auto found =
+          std::find_if(values.begin(), values.end(), [&](const constant& c) { return c.name == n.text; });
+      FLOWRUN_CHECK(found != values.end() && found->type == n.type);
+      return folds ? scalar_node(n.type, found->bits) : varying_number_node(n.type, found->bits);
+    };
+    return expression{rewriter(value_of, folds, true)(root_), text_};
   };
-  return {rewriter(value_of, folds, true)(root_), text_};
+  if (is_without_rows(*root_)) {
+    try {
+      return bound(true);
+    } catch (const call_failed&) {
+      // A decimal is too large, or a plugin's function refuses its arguments. That ends the job where a value is asked
+      // for: by constant_bits() and constant_text(), or by the first row, which may never come.
+    }
+  }
+  // Over rows, the tree stays what was checked, for all values: no column that it reads is folded away.
+  return bound(false);
+}
+
+std::optional<uint64_t> expression::constant_bits() const {
+  const node_ptr value = constant_value(root_);
+  return value != nullptr && value->op == opcode::constant ? std::optional(value->imm) : std::nullopt;
+}
+
+std::optional<std::string> expression::constant_text() const {
+  const node_ptr value = constant_value(root_);
+  return value != nullptr && value->op == opcode::text_constant ? std::optional(value->text) : std::nullopt;
 }
 
 expression expression::over(const std::vector<size_t>& places) const {

@@ -4,7 +4,10 @@
 
 #include "engine/expr/expression.h"
 #include "engine/expr/mentions.h"
+#include "engine/expr/outside_function.h"
+#include "engine/expr/row_program.h"
 #include "engine/expr/scalars.h"
+#include "tests/engine/expr/program_harness.h"
 
 namespace flowrun::expr {
 namespace {
@@ -90,6 +93,25 @@ TEST(scalars, are_not_judged) {
     EXPECT_EQ(compile("if(t > 3, t, 10)", names).value->type(), value_type::of(type_kind::u64));
     EXPECT_FALSE(compile("t + -1", names).problems.empty());
     EXPECT_FALSE(compile("if(true, t, i64(1)) - total", names).problems.empty());
+  }
+}
+
+// An iteration of a loop that has no rows isn't ended by what none of them computes.
+TEST(scalars, fail_where_their_value_is_asked_for) {
+  const record::row_type row({{"x", value_type::of(type_kind::u64)}});
+  const scope names{.row = &row, .constants = values()};
+  for (const char* text : {"to_decimal(log(t - 7), 2)", "string(to_decimal(log(t - 7), 2))"}) {
+    const expression bound = compile(text, names).value->with(values());
+    EXPECT_TRUE(bound.is_constant());
+    EXPECT_THROW(bound.constant_bits(), call_failed);
+    EXPECT_THROW(bound.constant_text(), call_failed);
+    row_program_builder builder(row);
+    builder.map({{"value", bound}});
+    const row_program program = builder.build();
+    record::batch_pool pool;
+    std::vector<record::batch> out;
+    EXPECT_EQ(program.run(testing::pack(row, {}), 0, pool, out), 0U);
+    EXPECT_THROW(program.run(testing::pack(row, {{uint64_t{1}}}), 0, pool, out), call_failed);
   }
 }
 
