@@ -35,7 +35,7 @@ run: setup  ## build, run the example job on Debian's dependency graph, show the
 	@printf '\nThe most common pairs of dependencies (out/$(EXAMPLE)/pairs.csv):\n'
 	@head -n 10 out/$(EXAMPLE)/pairs.csv
 
-test:  ## build and test the release preset, then the address and undefined-behaviour sanitizers
+test:  ## build and test the release preset, then most of it with the address and undefined-behaviour sanitizers
 	@tools/setup --parquet
 	@$(MAKE) --no-print-directory test-release
 	@$(MAKE) --no-print-directory test-asan

@@ -1,15 +1,13 @@
 """R12: all tests with the thread sanitizer, which takes hours on two cores. Builds them first, in a build of their own. What
 runs on one thread, where oneTBB has no part, runs once more and nothing is suppressed. In short: golden jobs alone."""
 
-import os
 import pathlib
 import re
-import subprocess
 import tempfile
-import xml.etree.ElementTree
 
 from own_build import ROOT, build
 from result import result, row
+from sanitized_tests import NO_CLUSTERS, run_tests
 
 MOST_SHOWN = 10  # problems
 
@@ -30,17 +28,10 @@ def tests(folder, selection, sanitizer):
     """(number of tests, names of those that failed, reports of races)."""
     with tempfile.TemporaryDirectory() as place:
         reports = pathlib.Path(place) / "race"
-        found = pathlib.Path(place) / "found.xml"
         options = [*sanitizer, f"log_path={reports}", "exitcode=0"]  # the reports count, also of processes of processes
-        subprocess.run(
-            ["ctest", "--test-dir", folder, "--parallel", str(os.cpu_count()), "--output-junit", found, *selection],
-            env={**os.environ, "TSAN_OPTIONS": " ".join(options)},
-        )
+        count, failed = run_tests(folder, selection, TSAN_OPTIONS=" ".join(options))
         races = [race for path in sorted(reports.parent.glob("race.*")) for race in own_races(path.read_text())]
-        suite = xml.etree.ElementTree.parse(found).getroot()
-        failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
-        count = int(suite.get("tests")) - int(suite.get("skipped")) - int(suite.get("disabled"))
-        return count, failed, races
+    return count, failed, races
 
 
 def run(options):
@@ -49,7 +40,7 @@ def run(options):
     for what, selection, sanitizer in (
         (
             "tests with the thread sanitizer",
-            ["--tests-regex", "^golden"] if options.short else ["--exclude-regex", "^cluster.(spark|dask)$"],
+            ["--tests-regex", "^golden"] if options.short else NO_CLUSTERS,
             [f"suppressions={ROOT / 'tests' / 'tsan.supp'}"],
         ),
         ("golden jobs on one thread with it, nothing suppressed", ["--tests-regex", r"^golden\.plain$"], []),

@@ -15,7 +15,7 @@ import sys
 import time
 
 PARTS = ("failing_calls", "kills", "resumes", "work_again", "bit_flips", "power_loss", "memory_cgroup", "seeded_schedules",
-         "against_reference", "shipped_jobs", "fuzzers", "data_races")
+         "against_reference", "shipped_jobs", "fuzzers", "memory_errors", "data_races")
 BEGIN, END = "<!-- figures: written by make torture -->", "<!-- end of the figures -->"
 
 
