@@ -266,6 +266,24 @@ TEST(json_lines, what_is_skipped_must_be_json_too) {
   EXPECT_THAT(with(nested(100'000)), HasSubstr("nested deeper than 128"));
 }
 
+// A line that seems to be wrong is read a second time, to say why. Its texts are in memory once, also then: there is
+// room for no more, and the sanitizer sees what lies behind.
+TEST(json_lines, a_line_that_is_read_twice_has_its_texts_once) {
+  for (size_t size = 100; size < 3000; size += 77) {
+    const std::string longest(size, 'x');
+    reader r({{"s", "string"}, {"n", "u8"}});
+    const auto padded = [&](const std::string& text) { return r.read(text, 1 << 16, ~uint64_t{0}, true); };
+    EXPECT_THAT(padded("{\"s\": \"abc\", \"n\": 1}\n{\"s\": \"" + longest + "\", \"n\": 256}\n"),
+                ElementsAre("abc|1", HasSubstr("expected u8")));
+    // The quote of the first line is closed in the second.
+    EXPECT_THAT(padded("{\"s\": \"\n{\"s\": \"" + longest + "\", \"n\": 2}\n{\"s\": \"d\", \"n\": 3}\n"),
+                ElementsAre(longest + "|2", "d|3", HasSubstr("1:")));
+    size_t heap_bytes = 0;
+    for (const record::batch& b : r.kept) heap_bytes += b.heap_bytes;
+    EXPECT_EQ(heap_bytes, 3 + size + 1);
+  }
+}
+
 // Random lines, most of them good, read whole, in steps, in small batches and with padding that looks like JSON; and by
 // nlohmann-json.
 TEST(json_lines, the_same_rows_however_it_is_read) {

@@ -93,6 +93,7 @@ class json_line_reader::steps {
         next_line_ = behind;
         return true;
       }
+      to_.drop_row();  // its texts are read again
     }
     telling_ = true;
     text_ = line.data();
