@@ -175,6 +175,8 @@ def read_csv(settings, node, files):
             else:
                 values = [read_field(settings, c, fields[at], quoted[at]) for at, c in zip(places, columns)]
             if None in values:
+                if b"\n" in raw and isinstance(node.on_error, dict):
+                    raise undefined("in which of its lines a record is wrong")
                 bad.append((raw, line, 0, b""))
             else:
                 at = dict(zip(columns, places))

@@ -128,8 +128,8 @@ def show(options, f, folder):
     if isinstance(expected, str):
         print(f"    it has to fail: {expected}")
         return
-    (folder / "expected").mkdir()
     for file, data in expected.items():
+        (folder / "expected" / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / "expected" / file).write_bytes(data)
         print(f"    expected {file}: {data[:400]!r}", flush=True)
 

@@ -38,6 +38,8 @@ OPTIONS = {
 OFTEN = ["--force-spill", "--batch-size", "--block-size", "-j", "--divide-from"]
 SELDOM = ["--cluster"]
 REFUSED_MEMORY = re.compile(r"memory: (\d+)MiB or more")
+ENOUGH_MEMORY = "200MiB"
+SHORT_OF_MEMORY = 75  # what the rows need, which nobody knows before
 BAD_DATA = 65
 # Errors of bad data with other exit codes, 75 and 73. Of several errors any may come first.
 OTHER_ERRORS = ["the rows would go to more than", "are the most that a name may have"]
@@ -159,17 +161,20 @@ def files_below(out):
 def run(flowrun, folder, options, seconds=60):
     """(exit code, what it said, {file: bytes})."""
     shutil.rmtree(folder / "out", ignore_errors=True)
-    words = [*options] if "-m" in options else [*options, "-m", "600MiB" if "--cluster" in options else "200MiB"]
-    for _ in range(2):
+    words = [*options] if "-m" in options else [*options, "-m", "600MiB" if "--cluster" in options else ENOUGH_MEMORY]
+    for _ in range(3):
         try:
             done = subprocess.run(command(flowrun, folder, words), capture_output=True, timeout=seconds)
         except subprocess.TimeoutExpired:
             return -1, f"it did not end within {seconds} seconds", {}
         said = done.stderr.decode(errors="replace").strip()
         least = REFUSED_MEMORY.search(said) if done.returncode == 78 else None
-        if least is None:
+        if least is not None:
+            words[words.index("-m") + 1] = f"{least[1]}MiB"
+        elif done.returncode == SHORT_OF_MEMORY and "give the job more memory" in said:
+            words[words.index("-m") + 1] = ENOUGH_MEMORY
+        else:
             break
-        words[words.index("-m") + 1] = f"{least[1]}MiB"
     out = folder / "out"
     return done.returncode, said, files_below(out)
 

@@ -84,17 +84,29 @@ def union_ports(settings, data, scalars):
     return {"accepted": table(data.columns, accepted, data.order), "labels": labels}
 
 
+def wide(kind):
+    """The type of a column's value as a scalar."""
+    return "f64" if is_float(kind) else kind if not is_integer(kind) else "i64" if is_signed(kind) else "u64"
+
+
+def of_one_row(name, data):
+    """The types and values of NAME.column of a stream of one row."""
+    types, values = {}, {}
+    for (c, k), v in zip(data.columns.items(), data.rows[0]):
+        if not is_text(k) and k != "hash":
+            types[f"{name}.{c}"], values[f"{name}.{c}"] = wide(k), convert(v, k, wide(k)) if wide(k) != k else v
+    return types, values
+
+
 def known_of(inputs):
     """rows(INPUT), and INPUT.column of inputs with one row."""
     types, values = {}, {}
     for port, data in inputs.items():
         types[f"rows({port})"], values[f"rows({port})"] = "u64", len(data.rows)
         if len(data.rows) == 1:
-            for c, k in data.columns.items():
-                if is_text(k) or k == "hash":
-                    continue
-                types[f"{port}.{c}"] = k
-                values[f"{port}.{c}"] = data.rows[0][list(data.columns).index(c)]
+            more = of_one_row(port, data)
+            types.update(more[0])
+            values.update(more[1])
     return types, values
 
 
@@ -103,20 +115,15 @@ def with_inputs(scalars, inputs):
     return scalar_values({**scalars.types, **types}, {**scalars.values, **values})
 
 
-def wide(kind):
-    """The type of a column's value as a scalar."""
-    return "f64" if is_float(kind) else kind if not is_integer(kind) else "i64" if is_signed(kind) else "u64"
-
-
 def with_rows(scalars, rows):
     """NAME.column of {name: stream of one row}."""
     types, values = dict(scalars.types), dict(scalars.values)
     for row, data in rows.items():
         if len(data.rows) != 1:
             raise job_fails("no stream of one row")
-        for (c, k), v in zip(data.columns.items(), data.rows[0]):
-            if not is_text(k) and k != "hash":
-                types[f"{row}.{c}"], values[f"{row}.{c}"] = wide(k), convert(v, k, wide(k)) if wide(k) != k else v
+        more = of_one_row(row, data)
+        types.update(more[0])
+        values.update(more[1])
     return scalar_values(types, values)
 
 
