@@ -110,7 +110,8 @@ std::string fault_of_word(const char* what, fr_text name, fr_text signature, fr_
   if (!is_word(word)) return fmt::format("the name '{}' is no word of lower case letters, digits and _", word);
   if (help.size == 0) return fmt::format("the {} {} has no help", what, word);
   if (signature.size == 0) return fmt::format("the {} {} has no signature", what, word);
-  if (min_args > max_args) return fmt::format("the {} {} takes at least more arguments than at most", what, word);
+  if (min_args > max_args)
+    return fmt::format("the {} {} has no form (overload), or takes fewer arguments at most than at least", what, word);
   return {};
 }
 

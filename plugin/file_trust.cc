@@ -17,9 +17,11 @@ std::string distrust(const std::string& path, const char* what) {
   struct stat found;
   if (::stat(path.c_str(), &found) != 0) return fmt::format("{} can't be looked at: {}", path, errno_text(errno));
   if (found.st_uid != 0 && found.st_uid != ::geteuid())
-    return fmt::format("the {} {} belongs to another user ({})", what, path, found.st_uid);
+    return fmt::format("the {} {} belongs to another user ({}): install the plugin as yourself, or as root", what, path,
+                       found.st_uid);
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    return fmt::format("others may write the {} {} (mode {:04o})", what, path, found.st_mode & 07777);
+    return fmt::format("others may write the {0} {1} (mode {2:04o}): chmod go-w {1}", what, path,
+                       found.st_mode & 07777);
   return {};
 }
 

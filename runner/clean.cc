@@ -85,7 +85,11 @@ int clean(const clean_arguments& arguments, terminal& screen) {
       num_bytes += found.num_bytes;
     }
   if (num_found == 0)
-    screen.say(fmt::format("flowrun: nothing to clean in {}\n", fmt::join(places(arguments), ", ")));
+    screen.say(fmt::format("flowrun: nothing to clean in {}{}\n", fmt::join(places(arguments), ", "),
+                           arguments.directories.empty()
+                               ? "; of jobs with other scratch (-T, resources: scratch) name it: "
+                                 "flowrun clean DIR"
+                               : ""));
   else
     screen.say(fmt::format("flowrun: {} {}\n", format_bytes(num_bytes), arguments.only_list ? "to be freed" : "freed"));
   return num_failed == 0 ? 0 : static_cast<int>(error_kind::io);

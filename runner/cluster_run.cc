@@ -256,7 +256,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
     progress.finish(last, status);
     if (arguments.resume) {
       directory->keep();
-      screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
+      screen.say(screen.mask().masked(what_stays(loaded.machine.scratch)));
     }
     exec::RunReport report = description.ended(driver.report(), status);
     report.set_error(problem.what());

@@ -93,9 +93,10 @@ struct plan_arguments {
   job_arguments job;
   resource_arguments resources;
   std::string format = "text";
-  bool resume = false;  // also what --resume would go on with
-  std::string cluster;  // also the stages of a run there; empty: none
-  size_t tasks = 0;     // as run_arguments has it
+  bool resume = false;         // also what --resume would go on with
+  std::optional<bool> verify;  // as run_arguments has it; for that
+  std::string cluster;         // also the stages of a run there; empty: none
+  size_t tasks = 0;            // as run_arguments has it
 };
 
 // A task of a job on a cluster.

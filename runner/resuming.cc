@@ -79,7 +79,7 @@ uint64_t key_of(const job_arguments& job) {
 
 }  // namespace
 
-resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& job) {
+resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& job, std::optional<bool> verify) {
   resume::job_identity out;
   out.job = absolute(job.file);
   out.key = key_of(job);
@@ -91,7 +91,10 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
                {"the memory budget", format_bytes(loaded.machine.memory_bytes)},
                {"the size of blocks",
                 loaded.machine.block_bytes == 0 ? "the planner's choice" : format_bytes(loaded.machine.block_bytes)},
-               {"the list of scratch directories", scratch}};
+               {"the list of scratch directories", scratch},
+               {"the choice of --verify", !verify   ? "left out"
+                                          : *verify ? "--verify"
+                                                    : "--no-verify"}};
   job_files files;
   collect_files(*loaded.graph, files);
   for (const auto& [who, path] : files.outputs)
@@ -123,9 +126,8 @@ std::string described(const std::string& node, const resume::sort_progress& sort
   if (sort.is_released) return fmt::format("'{}' is done", node);
   uint64_t num_bytes = 0;
   for (const runs::run& r : sort.runs) num_bytes += r.stored_bytes();
-  return fmt::format("'{}' has {} in {}, {}{}", node, counted(sort.rows_taken, "row"),
-                     counted(sort.runs.size(), "run"), format_bytes(num_bytes),
-                     sort.is_complete ? ", which is all of it" : "");
+  return fmt::format("'{}' has {} in {}, {}{}", node, counted(sort.rows_taken, "row"), counted(sort.runs.size(), "run"),
+                     format_bytes(num_bytes), sort.is_complete ? ", which is all of it" : "");
 }
 
 std::string described(const std::string& node, const resume::output_progress& output) {
@@ -151,10 +153,7 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
   if (arguments.backend == io::backend_kind::memory)
     throw error(error_kind::usage, "--resume needs scratch on disks, and --backend memory has none",
                 "leave out one of them");
-  resume::job_identity identity = identity_of(loaded, arguments.job);
-  identity.facts.push_back({"the choice of --verify", !arguments.verify   ? "left out"
-                                                      : *arguments.verify ? "--verify"
-                                                                          : "--no-verify"});
+  const resume::job_identity identity = identity_of(loaded, arguments.job, arguments.verify);
   auto out = std::make_shared<resume::manifest>(scratch_of(loaded), identity);
   if (!out->reasons_to_start_over().empty())
     screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
@@ -162,11 +161,19 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
   return out;
 }
 
-std::string describe_resume(const loaded_job& loaded, const job_arguments& job) {
-  const resume::manifest_summary there = resume::summary_for(scratch_of(loaded), identity_of(loaded, job));
-  if (there.job.empty()) return "resume: nothing is there; a run with --resume starts at the beginning\n";
+std::string what_stays(const std::vector<block::disk_config>& scratch) {
+  std::string places;
+  for (const block::disk_config& disk : scratch) places += " " + disk.path;
+  return fmt::format("flowrun: what is finished stays: the same command goes on there (flowrun clean{} removes it)\n",
+                     places);
+}
+
+std::string describe_resume(const loaded_job& loaded, const plan_arguments& arguments) {
+  const resume::manifest_summary there =
+      resume::summary_for(scratch_of(loaded), identity_of(loaded, arguments.job, arguments.verify));
   if (!there.reasons_to_start_over.empty())
     return fmt::format("resume: a run would start over: {}\n", fmt::join(there.reasons_to_start_over, "; "));
+  if (there.job.empty()) return "resume: nothing is there; a run with --resume starts at the beginning\n";
   std::string out;
   for (const std::string& one : described(there)) out += fmt::format("resume: {}\n", one);
   return out.empty() ? "resume: nothing is finished yet\n" : out;

@@ -197,7 +197,7 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
       screen.show(second);
     }
     if (arguments.resume && (known == nullptr || known->kind() != error_kind::io))
-      screen.say("flowrun: what is finished stays: the same command goes on there (flowrun clean removes it)\n");
+      screen.say(screen.mask().masked(what_stays(loaded.machine.scratch)));
     const bool by_signal = stopped && signals.signal() != 0;
     measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (!by_signal) throw;

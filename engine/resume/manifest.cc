@@ -57,6 +57,24 @@ manifest_summary summary_from(manifest_content all, std::vector<std::string> rea
           std::move(all.loops), std::move(reasons)};
 }
 
+// What a run with this key left in these scratch directories. A manifest lies in the first one of its own list: where
+// that is another one here, what it tells of can't be gone on with, and `elsewhere` is set.
+manifest_content left_in(const std::vector<std::string>& scratch, uint64_t key, bool& elsewhere) {
+  for (const std::string& one : scratch) {
+    manifest_content found = content_of(records_of(manifest_in(one, key)));
+    elsewhere = found.identity && &one != &scratch.front();
+    if (found.identity) return found;
+  }
+  for (const std::string& one : scratch) elsewhere = elsewhere || owner_in(one, key) != 0;
+  return {};
+}
+
+std::vector<std::string> reasons_to_leave(const manifest_content& left, bool elsewhere, const Identity& identity) {
+  std::vector<std::string> out = reasons_against(left, identity);
+  if (elsewhere && out.empty()) out.emplace_back("the list of scratch directories was another one");
+  return out;
+}
+
 // Of a name that output_suffix() made, and no other.
 void remove_output(const std::string& path) noexcept {
   if (path.find(".flowrun-resume-") != std::string::npos) unlink(path.c_str());
@@ -73,7 +91,9 @@ class manifest::core {
         directories_(make_directories(scratch, identity.key)),
         file_(directories_.front().manifest()) {
     told_ = content_of(file_.read());
-    reasons = reasons_against(told_, identity_);
+    bool elsewhere = false;
+    if (!told_.identity) told_ = left_in(scratch, identity.key, elsewhere);
+    reasons = reasons_to_leave(told_, elsewhere, identity_);
     if (told_.identity && reasons.empty()) reasons = missing_blocks();
     if (!told_.identity || !reasons.empty()) begin_anew();
     forget_lost_outputs();
@@ -234,6 +254,7 @@ class manifest::core {
     *record.mutable_identity() = identity_;
     record.mutable_identity()->set_number(random_number());
     for (resume_directory& d : directories_) d.begin(record.identity().number());
+    for (size_t i = 1; i < directories_.size(); ++i) unlink(directories_[i].manifest().c_str());  // of another list
     file_.append(record.SerializeAsString());
   }
 
@@ -393,8 +414,13 @@ manifest_summary summary_of(const std::string& path) {
 }
 
 manifest_summary summary_for(const std::vector<std::string>& scratch, const job_identity& identity) {
-  manifest_content all = content_of(records_of(manifest_in(scratch.front(), identity.key)));
-  std::vector<std::string> reasons = reasons_against(all, message_of(identity));
+  bool elsewhere = false;
+  manifest_content all = left_in(scratch, identity.key, elsewhere);
+  std::vector<std::string> reasons = reasons_to_leave(all, elsewhere, message_of(identity));
+  if (all.identity && reasons.empty())
+    for (const std::string& one : scratch)
+      if (owner_in(one, identity.key) != all.identity->number())
+        reasons.push_back(fmt::format("{} is of another run", blocks_in(one, identity.key)));
   std::erase_if(all.outputs, [](const auto& one) { return !is_there(one.second); });
   return summary_from(std::move(all), std::move(reasons));
 }

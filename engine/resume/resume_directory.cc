@@ -107,11 +107,17 @@ resume_directory::~resume_directory() {
   if (lock_ >= 0) ::close(lock_);
 }
 
-uint64_t resume_directory::owner() const {
-  std::ifstream file(path_ + "/owner");
+namespace {
+
+uint64_t number_in(const std::string& path) {
+  std::ifstream file(path);
   uint64_t number = 0;
   return file >> std::hex >> number ? number : 0;
 }
+
+}  // namespace
+
+uint64_t resume_directory::owner() const { return number_in(path_ + "/owner"); }
 
 void resume_directory::begin(uint64_t owner) {
   for (const std::string& path : {blocks(), path_ + "/owner"})
@@ -126,6 +132,10 @@ void resume_directory::begin(uint64_t owner) {
 void resume_directory::remove() noexcept { remove_all(path_); }
 
 std::string manifest_in(const std::string& scratch, uint64_t key) { return name_of(scratch, key) + "/manifest"; }
+
+std::string blocks_in(const std::string& scratch, uint64_t key) { return name_of(scratch, key) + "/blocks"; }
+
+uint64_t owner_in(const std::string& scratch, uint64_t key) { return number_in(name_of(scratch, key) + "/owner"); }
 
 std::vector<found_directory> find_resume_directories(const std::string& scratch) {
   std::vector<found_directory> out;

@@ -41,6 +41,9 @@ class resume_directory {
 
 // The manifest of the job with this key, if it has one.
 std::string manifest_in(const std::string& scratch, uint64_t key);
+// And what resume_directory::blocks() and owner() would say there.
+std::string blocks_in(const std::string& scratch, uint64_t key);
+uint64_t owner_in(const std::string& scratch, uint64_t key);
 
 // One that was found in a scratch directory.
 struct found_directory {

@@ -17,6 +17,9 @@ function(flowrun_add_plugin name)
   endif()
   # A stack that is used up ends in its guard page, and not in the stack of another thread.
   target_compile_options(${name} PRIVATE -fstack-clash-protection)
+  # flowrun loads no file that others may write, which a umask of 002 lets a group do.
+  add_custom_command(TARGET ${name} POST_BUILD
+    COMMAND chmod go-w "$<TARGET_FILE:${name}>" "$<TARGET_FILE_DIR:${name}>" VERBATIM)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     target_compile_options(${name} PRIVATE -fno-gnu-unique)
   endif()

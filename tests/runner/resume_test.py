@@ -135,7 +135,7 @@ class resume_test(resuming_test):
         job.send_signal(signal.SIGINT)
         out, err = job.communicate()
         self.assertEqual(job.returncode, 130, err)
-        self.assertIn("the same command goes on there", err)
+        self.assertIn("the same command goes on there (flowrun clean scratch removes it)", err)
         self.assertEqual(len(self.kept()), 1)
         done, rows = self.goes_on(expected)
         self.assertLess(rows["drawn"], num_rows)
@@ -289,6 +289,34 @@ class resume_test(resuming_test):
         before = (self.kept()[0] / "manifest").read_bytes()
         self.assertRegex(self.flowrun(*words).stdout, r"resume: 'sorted' has [\d,. kM]+ rows in \d+ runs, ")
         self.assertEqual((self.kept()[0] / "manifest").read_bytes(), before)
+
+    def test_a_run_with_other_scratch_directories_says_what_it_ends(self):
+        """What an earlier run keeps in one of them is lost to it; and plan says what a run would do."""
+        self.write("job.yaml", SORT)
+        one, both = ("-T", "scratch"), ("-T", "other", "-T", "scratch")
+
+        def planned(*more):
+            return self.flowrun("plan", "job.yaml", *MEMORY, "--resume", *more).stdout
+
+        self.assertTrue(self.kill_after(3_000))
+        self.assertIn("resume: 'sorted' has", planned(*one))
+        self.assertIn("start over: the choice of --verify was left out and is --verify", planned(*one, "--verify"))
+        other_list = r"the list of scratch directories was \S+/scratch and is \S+/other, \S+/scratch"
+        self.assertRegex(planned(*both), "start over: " + other_list)
+        job = self.start("job.yaml", *MEMORY, *both, "--resume", "--progress", "none")
+        begun = self.dir / "other" / self.kept()[0].name / "manifest"
+        while job.poll() is None and not (begun.exists() and begun.stat().st_size >= 3_000):
+            time.sleep(0.002)
+        job.kill()
+        self.assertRegex(job.communicate()[1], "warning: starts over: " + other_list)
+        self.assertIn("resume: 'sorted' has", planned(*both))
+        self.assertIn("start over: the list of scratch directories was another one", planned(*one))
+        done = self.run_job("--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("starts over: the list of scratch directories was another one", done.stderr)
+        self.assertRegex(planned(*both), r"start over: \S+/blocks is of another run")
+        self.assertIn("name it: flowrun clean DIR", self.flowrun("clean").stderr)
+        self.assertIn("removed", self.flowrun("clean", "other", "scratch").stdout)
 
     def test_what_cannot_be_resumed_is_said(self):
         self.write("job.yaml", SORT.replace("{op: generate", "{op: generate"))
