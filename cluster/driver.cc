@@ -10,6 +10,7 @@
 #include "cluster/cluster.pb.h"
 #include "cluster/cluster_report.h"
 #include "cluster/graph_run.h"
+#include "cluster/input_files.h"
 #include "cluster/output_folder.h"
 #include "cluster/output_tree.h"
 #include "cluster/stage_job.h"
@@ -100,6 +101,7 @@ class driver::work {
     *plan.mutable_job() = *graph_.job;
     plan.set_id(id_);
     plan.set_version(settings_.version);
+    for (Plan::InputFile& file : look_at_input_files(graph_)) *plan.add_inputs() = std::move(file);
     Plan again;
     if (!again.ParseFromString(plan.SerializeAsString()))
       throw error(error_kind::bad_spec, "the job has text that isn't UTF-8, which can't be given to tasks",

@@ -112,7 +112,8 @@ specs::JobSpec prepared_task::planned_job(const shared_directory& directory, con
 prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const plan::graph> graph, size_t number,
                              size_t task)
     : directory_(std::move(directory)), stage_(number), task_(task) {
-  const Plan plan = message_of<Plan>(directory_.plan());
+  plan_ = message_of<Plan>(directory_.plan());
+  plan_.clear_job();
   const StageTasks tasks = message_of<StageTasks>(directory_.stage(number));
   graph = body_at(std::move(graph), tasks);
   const std::vector<bool> divides(tasks.divides().begin(), tasks.divides().end());
@@ -149,12 +150,12 @@ prepared_task::prepared_task(shared_directory directory, std::shared_ptr<const p
     const plan::file_use use = plan::files_of(sink).front();
     const std::string& path = use.path;
     if (use.partitioned) {
-      must_see(output_tree::hidden_directory(use.partitioned->directory(), plan.id()), use.partitioned->directory());
-      outputs_.push_back({sink.id, output_tree::attempt_directory(use.partitioned->directory(), plan.id(), name)});
+      must_see(output_tree::hidden_directory(use.partitioned->directory(), plan_.id()), use.partitioned->directory());
+      outputs_.push_back({sink.id, output_tree::attempt_directory(use.partitioned->directory(), plan_.id(), name)});
       return use.partitioned->text_in(outputs_.back().path);
     }
     if (!output_folder::is_made_at(path)) return plan::path_template::escaped(path);
-    outputs_.push_back({sink.id, output_folder::part_path(path, plan.id(), task, name)});
+    outputs_.push_back({sink.id, output_folder::part_path(path, plan_.id(), task, name)});
     must_see(std::filesystem::path(outputs_.back().path).parent_path().string(), path);
     return plan::path_template::escaped(outputs_.back().path);
   };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cluster/cluster.pb.h"
+#include "cluster/input_files.h"
 #include "cluster/shared_directory.h"
 #include "engine/base/error.h"
 #include "engine/exec/report.pb.h"
@@ -31,6 +32,8 @@ class prepared_task {
   const specs::JobSpec& job() const { return job_; }
   // What its expressions name beside columns, inside of a loop or a graph that is called.
   const std::vector<expr::constant>& scalars() const { return scalars_; }
+  // The input files that this job of the task reads are those that the driver found. Throws error(bad_data).
+  void compare_inputs(const plan::graph& job) const { compare_input_files(plan_, job); }
   // The job has succeeded: the task is done, unless another attempt was first. Then what this one has written goes.
   void finish(const exec::RunReport& report, const std::vector<std::string>& warnings, const Progress& last);
   // About once a second: that the worker is at work, and how far it is. Never fails.
@@ -54,6 +57,7 @@ class prepared_task {
   void remove_abandoned() const;
 
   shared_directory directory_;
+  Plan plan_;  // without its job
   size_t stage_, task_;
   std::string attempt_;
   std::vector<std::string> written_;

@@ -40,7 +40,7 @@ std::unique_ptr<cluster::run_directory> open_directory(const loaded_job& loaded,
   for (const resume::job_identity::fact& fact : identity.facts) facts[fact.name] = fact.value;
   facts["--cluster"] = arguments.cluster;
   for (const resume::input_contents& in : identity.inputs)
-    facts[in.path] = fmt::format("{} {} {} {}", in.num_bytes, in.modified_ns, in.inode, in.content);
+    facts[in.path] = fmt::format("{} {} {} {} {}", in.num_bytes, in.modified_ns, in.changed_ns, in.inode, in.content);
   auto out = std::make_unique<cluster::run_directory>(scratch, fmt::format("{:016x}", identity.key), facts);
   if (!out->reasons_to_start_over().empty())
     screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));

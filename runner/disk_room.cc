@@ -38,6 +38,7 @@ std::optional<free_space> free_space_of(const std::string& directory) {
   struct ::stat what {};
   struct ::statvfs space {};
   if (::stat(path.c_str(), &what) != 0 || ::statvfs(path.c_str(), &space) != 0) return std::nullopt;
+  if (space.f_blocks == 0) return std::nullopt;  // a file system in memory, or one that does not say
   return free_space{what.st_dev, uint64_t{geteuid() == 0 ? space.f_bfree : space.f_bavail} * space.f_frsize};
 }
 

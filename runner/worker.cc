@@ -86,6 +86,7 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments, con
   exec::job_settings settings = settings_of(planned.job, arguments);
   settings.options.hash_outputs = true;
   exec::job job(std::move(settings));
+  task.compare_inputs(*planned.job.graph);
   double told = 0;
   const auto start = std::chrono::steady_clock::now();
   job.run(
@@ -98,6 +99,7 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments, con
         task.tell_alive(so_far);
       },
       signals.requested());
+  task.compare_inputs(*planned.job.graph);
   exec::RunReport report = job.report(nullptr);
   report.set_version(std::string(version));
   if (!host.empty()) report.set_host(host);

@@ -133,6 +133,41 @@ class cluster_test(cluster_process):
         self.nothing_left()
         self.assertFalse((self.dir / "out/all.csv").exists())
 
+    def test_an_input_that_changes_between_tasks_ends_the_job(self):
+        """They would read a mixture, or less than there was."""
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  rows:   {op: file.read_rows, with: {path: in.rows, type: {k: u32, v: u32}}}
+  sorted: {op: sort, in: rows, with: {by: [k]}}
+  out:    {op: file.write_csv, in: sorted, with: {path: out/all.csv}}
+""")
+        given = os.urandom(8 * 500_000)
+
+        def shorten():
+            os.truncate(self.dir / "in.rows", len(given) * 3 // 4)
+
+        def replace():
+            self.write("other.rows", bytes(len(given)))
+            os.rename(self.dir / "other.rows", self.dir / "in.rows")
+
+        for change, words in (
+            (shorten, "it had 3.81 MiB and has 2.86 MiB"),
+            (replace, "it was written to"),
+            (lambda: (self.dir / "in.rows").unlink(), ""),  # the next task can't open it, or finds it gone
+        ):
+            with self.subTest(words):
+                self.write("in.rows", given)
+                job = self.start("job.yaml", "-q", "-T", "scratch", "--cluster", "local:1", "--tasks", "6")
+                while job.poll() is None and not list((self.dir / "scratch").glob("*/done-0-1*")):
+                    time.sleep(0.002)
+                change()
+                err = job.communicate()[1]
+                self.assertIn(job.returncode, (65, 66), err)
+                if words:
+                    self.assertIn(f"in.rows has changed since the job began: {words}", err)
+                self.nothing_left()
+                self.assertFalse((self.dir / "out/all.csv").exists())
+
     def test_a_full_shared_directory_is_named(self):
         small = self.dir / "small"
         small.mkdir()
