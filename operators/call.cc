@@ -11,6 +11,7 @@
 
 #include "engine/base/calendar.h"
 #include "engine/base/error.h"
+#include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "operators/parts/control/control_values.h"
@@ -21,6 +22,10 @@
 namespace flowrun::operators {
 
 namespace {
+
+// What a level of a graph that calls itself may take of the stack before it calls the next one, with all that its
+// operators do.
+constexpr size_t least_stack_room = 256 * KiB;
 
 using record::type_kind;
 using record::value_type;
@@ -295,6 +300,12 @@ class call_at_work {
                   fmt::format("'{}' calls itself {} deep and has still {} rows to work on ({})", settings_.graph,
                               depth(), num_rows, last_levels()),
                   hint + ", or raise max_depth");
+    if (stack_room() < least_stack_room)
+      throw error(error_kind::resources,
+                  fmt::format("'{}' calls itself {} deep and has still {} rows to work on ({}): the stack has no room "
+                              "for more",
+                              settings_.graph, depth(), num_rows, last_levels()),
+                  hint + ", or raise the stack's limit (ulimit -s)");
     // Doubling gets along with as many levels as its rows have bits, and a condition may take two to see the end.
     const size_t enough = static_cast<size_t>(std::bit_width(num_rows)) + 2;
     if (settings_.rows_decide && num_levels_alike() > enough)

@@ -1,6 +1,7 @@
 #include "engine/base/machine.h"
 
 #include <malloc.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/statfs.h>
@@ -101,6 +102,22 @@ uint64_t usable_memory() {
   for_each_ancestor("/sys/fs/cgroup", cgroup_path(""), "memory.max", lower);
   for_each_ancestor("/sys/fs/cgroup/memory", cgroup_path("memory"), "memory.limit_in_bytes", lower);
   return static_cast<uint64_t>(memory);
+}
+
+size_t stack_room() {
+  // Asked once for each thread: for the first one of the process, the system reads a file.
+  thread_local const uintptr_t lowest = [] {
+    pthread_attr_t about;
+    if (pthread_getattr_np(pthread_self(), &about) != 0) return uintptr_t{0};
+    void* low = nullptr;
+    size_t num_bytes = 0, guard = 0;
+    const bool known =
+        pthread_attr_getstack(&about, &low, &num_bytes) == 0 && pthread_attr_getguardsize(&about, &guard) == 0;
+    pthread_attr_destroy(&about);
+    return known ? reinterpret_cast<uintptr_t>(low) + guard : uintptr_t{0};
+  }();
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return lowest == 0 || here < lowest ? SIZE_MAX : here - lowest;
 }
 
 uint64_t resident_bytes() { return status_bytes("VmRSS:"); }

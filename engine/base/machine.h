@@ -1,6 +1,7 @@
 // What this machine lets us have: cores after affinity and cgroup quota, memory after the cgroup limit.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -22,6 +23,9 @@ void give_back_freed_memory() noexcept;
 
 // CPU seconds (user + system) of this process so far.
 double cpu_seconds();
+
+// Bytes that the stack of this thread can still grow by; SIZE_MAX where that can't be told.
+size_t stack_room();
 
 // The machine's name; empty when it has none.
 std::string host_name();

@@ -4,6 +4,7 @@ memory stays within the budget."""
 
 import json
 import re
+import resource
 
 from flowrun_process import main, process_test
 
@@ -56,6 +57,28 @@ class recursion_test(process_test):
         least = re.search(r"memory: (\d+MiB) or more", refused).group(1)
         left = [self.run_levels(levels, 20_000, least) for levels in (12, 36, 60)]
         self.assertEqual(left[1:], left[:-1])
+
+    def test_ends_before_the_stack_does(self):
+        """Each level is a part of the stack."""
+        self.write("job.yaml", """flowrun: 1
+graphs:
+  g:
+    in: {rows: {k: u32}}
+    out: {out: {from: both, type: {k: u32}}}
+    nodes:
+      deeper: {op: call, in: {rows: rows}, with: {graph: g, when: "call_depth < 1000000", max_depth: 1000000}}
+      both: {op: concat, in: [rows, deeper]}
+nodes:
+  one: {op: generate, with: {rows: 1, columns: {k: u32(i)}}}
+  all: {op: call, in: {rows: one}, with: {graph: g, max_depth: 1000000}}
+  out: {op: file.write_csv, in: all, with: {path: out.csv}}
+""")
+        small = lambda: resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, 1 << 20))  # noqa: E731
+        done = self.flowrun("job.yaml", "-q", "-m", "512MiB", "-T", "s", preexec_fn=small)
+        self.assertEqual(done.returncode, 75, done.stderr[:2000])
+        self.assertRegex(done.stderr, r"'g' calls itself \d+ deep .* the stack has no room for more")
+        self.assertIn("ulimit -s", done.stderr)
+        self.assertFalse((self.dir / "out.csv").exists())
 
     def test_stays_within_a_small_budget(self):
         for memory in ("16MiB", "48MiB"):

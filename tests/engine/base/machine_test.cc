@@ -36,6 +36,18 @@ TEST(machine, cores_follow_the_affinity) {
   ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
 }
 
+size_t room_behind(size_t num_bytes) {
+  volatile char used[256] = {};
+  const size_t out = num_bytes <= sizeof used ? stack_room() : room_behind(num_bytes - sizeof used);
+  return out + static_cast<size_t>(used[0]);
+}
+
+TEST(machine, the_stack_has_less_room_the_deeper_it_is) {
+  const size_t room = stack_room();
+  EXPECT_GT(room, 64 * KiB);
+  EXPECT_LT(room_behind(16 * KiB), room - 16 * KiB + 512);
+}
+
 TEST(machine, memory_is_not_more_than_the_ram) {
   const auto ram = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   EXPECT_LE(usable_memory(), ram);
