@@ -52,7 +52,8 @@ void handle(int number) {
   ::setitimer(ITIMER_REAL, &timer, nullptr);
 }
 
-void give_up(int) { end_at_once(first_signal.load()); }
+// The patience is over; or somebody else's alarm, which is a wish to stop as well.
+void on_alarm(int number) { stop_requested.load() ? end_at_once(first_signal.load()) : handle(number); }
 
 void install(void (*handler)(int)) {
   struct sigaction action {};
@@ -74,7 +75,7 @@ interrupts::interrupts(double patience_seconds) {
   stop_requested = false;
   first_signal = 0;
   install(handle);
-  ::signal(SIGALRM, give_up);
+  ::signal(SIGALRM, on_alarm);
 }
 
 interrupts::~interrupts() {
@@ -90,7 +91,7 @@ int interrupts::signal() const { return first_signal; }
 
 const char* interrupts::name() const {
   const int number = signal();
-  return number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : "SIGHUP";
+  return number == SIGINT ? "Ctrl-C" : number == SIGTERM ? "SIGTERM" : number == SIGALRM ? "SIGALRM" : "SIGHUP";
 }
 
 }  // namespace flowrun::runner

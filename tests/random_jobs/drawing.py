@@ -10,7 +10,11 @@ from values import fault, is_decimal, is_float, is_integer, is_text, is_time, jo
 from whole_jobs import run_node, with_rows, world
 
 # The outputs that something has to read, where it is not just the one.
-ENDS = {"file.read_csv": ["", ".bad"], "file.read_json_lines": ["", ".bad"], "loop": [".scalars"], "union_find": [".accepted"]}
+ENDS = {
+    **{f"file.read_{kind}": ["", ".bad"] for kind in ("csv", "json_lines", "npy", "protobuf")},
+    "loop": [".scalars"],
+    "union_find": [".accepted"],
+}
 
 
 def some(r, **options):

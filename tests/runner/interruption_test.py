@@ -52,6 +52,9 @@ class interruption_test(process_test):
     def test_sigterm(self):
         self.assertLess(self.stops(signal.SIGTERM, 143), self.patience())
 
+    def test_an_alarm_that_somebody_else_has_set(self):
+        self.assertLess(self.stops(signal.SIGALRM, 142), self.patience())
+
     def test_a_signal_that_comes_twice_at_once_is_one(self):
         """timeout(1) signals the process, and then its group."""
         job = self.started_sorting("--report", "report.json")
