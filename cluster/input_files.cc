@@ -14,14 +14,11 @@ namespace flowrun::cluster {
 
 namespace {
 
-void collect(const plan::graph& g, std::set<std::string>& out) {
-  for (const plan::node& n : g.nodes) {
-    std::vector<plan::file_use> files = plan::files_of(n);
-    for (const plan::file_use& more : plan::indexes_of(n)) files.push_back(more);
-    for (const plan::file_use& file : files)
-      if (!file.writes) out.insert(file.path);
-    for (const auto& body : n.bodies) collect(*body, out);
-  }
+std::set<std::string> paths_read(const plan::graph& g) {
+  std::set<std::string> out;
+  for (const plan::file_use& file : plan::files_within(g))
+    if (!file.writes) out.insert(file.path);
+  return out;
 }
 
 std::optional<Plan::InputFile> look_at(const std::string& path) {
@@ -37,17 +34,14 @@ std::optional<Plan::InputFile> look_at(const std::string& path) {
 }  // namespace
 
 std::vector<Plan::InputFile> look_at_input_files(const plan::graph& g) {
-  std::set<std::string> paths;
-  collect(g, paths);
   std::vector<Plan::InputFile> out;
-  for (const std::string& path : paths)
+  for (const std::string& path : paths_read(g))
     if (std::optional<Plan::InputFile> file = look_at(path)) out.push_back(std::move(*file));
   return out;
 }
 
 void compare_input_files(const Plan& plan, const plan::graph& g) {
-  std::set<std::string> paths;
-  collect(g, paths);
+  const std::set<std::string> paths = paths_read(g);
   for (const Plan::InputFile& was : plan.inputs()) {
     if (!paths.contains(was.path())) continue;
     const std::optional<Plan::InputFile> is = look_at(was.path());

@@ -13,7 +13,7 @@ namespace flowrun::cluster {
 // Of the graph and those inside of it. What is no regular file, and what isn't there, is left out.
 std::vector<Plan::InputFile> look_at_input_files(const plan::graph& g);
 
-// Those of `files` that the graph reads are as they were. Throws error(bad_data) that names the one that isn't.
+// Those of the plan that the graph reads are as they were. Throws error(bad_data) that names the one that isn't.
 void compare_input_files(const Plan& plan, const plan::graph& g);
 
 }  // namespace flowrun::cluster

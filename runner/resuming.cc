@@ -42,24 +42,20 @@ struct job_files {
   std::map<std::string, std::string> outputs;  // by who writes them
 };
 
-// Of this graph and those inside of it.
-void collect_files(const plan::graph& g, job_files& out) {
-  for (const plan::node& n : g.nodes) {
-    std::vector<plan::file_use> files = plan::files_of(n);
-    for (const plan::file_use& more : plan::indexes_of(n)) files.push_back(more);
-    for (const plan::file_use& file : files) {
-      if (file.writes) {
-        out.outputs[file.who] = file.path;
-        continue;
-      }
-      if (file.path == "-")
-        throw error(error_kind::usage,
-                    fmt::format("--resume: '{}' reads standard input, which can't be read again", n.id),
-                    "write it to a file first, or leave out --resume");
-      out.inputs.insert(file.path);
+job_files files_of_job(const plan::graph& g) {
+  job_files out;
+  for (const plan::file_use& file : plan::files_within(g)) {
+    if (file.writes) {
+      out.outputs[file.who] = file.path;
+      continue;
     }
-    for (const auto& body : n.bodies) collect_files(*body, out);
+    if (file.path == "-")
+      throw error(error_kind::usage,
+                  fmt::format("--resume: {} reads standard input, which can't be read again", file.who),
+                  "write it to a file first, or leave out --resume");
+    out.inputs.insert(file.path);
   }
+  return out;
 }
 
 std::string absolute(const std::string& path) {
@@ -95,8 +91,7 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
                {"the choice of --verify", !verify   ? "left out"
                                           : *verify ? "--verify"
                                                     : "--no-verify"}};
-  job_files files;
-  collect_files(*loaded.graph, files);
+  job_files files = files_of_job(*loaded.graph);
   for (const auto& [who, path] : files.outputs)
     out.facts.push_back(
         {fmt::format("where {} is written", who), path == "-" ? path : absolute(io::followed_output(path))});

@@ -163,6 +163,17 @@ std::vector<file_use> indexes_of(const node& n) {
   return out;
 }
 
+std::vector<file_use> files_within(const graph& g) {
+  std::vector<file_use> out;
+  for (const node& n : g.nodes) {
+    for (file_use& use : files_of(n)) out.push_back(std::move(use));
+    for (file_use& use : indexes_of(n)) out.push_back(std::move(use));
+    for (const auto& body : n.bodies)
+      for (file_use& use : files_within(*body)) out.push_back(std::move(use));
+  }
+  return out;
+}
+
 std::vector<record::column> written_columns(const graph& g, const node& sink) {
   std::set<std::string> left_out;
   if (const auto& partitions = sink.facts.partitions; partitions && partitions->leaves_out)

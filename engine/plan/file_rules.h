@@ -53,8 +53,11 @@ std::vector<file_use> files_of(const node& n);
 // And what it reads or writes beside them, once it was checked: PATH.index, where its facts name an index.
 std::vector<file_use> indexes_of(const node& n);
 
-// The columns that a sink writes: of its input, but for those that its path tells and it leaves out, and those that tell
-// what is missing.
+// All of both, of the graph's nodes and of those inside of them.
+std::vector<file_use> files_within(const graph& g);
+
+// The columns that a sink writes: of its input, but for those that its path tells and it leaves out, and those that
+// tell what is missing.
 std::vector<record::column> written_columns(const graph& g, const node& sink);
 
 // Two writers of one file, a writer that replaces, or may replace, what another reads, two readers of standard input or
