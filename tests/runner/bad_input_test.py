@@ -314,6 +314,20 @@ class disk_test(process_test):
         finally:
             subprocess.run(["umount", there], check=True)
 
+    def test_a_file_system_that_says_no_size_is_written_to(self):
+        there = self.dir / "there"
+        there.mkdir()
+        mounted = subprocess.run(["mount", "-t", "ramfs", "ramfs", there], capture_output=True, text=True)
+        if mounted.returncode != 0:
+            self.skipTest("no ramfs can be mounted here (needs root): " + mounted.stderr.strip())
+        try:
+            self.write("job.yaml", SORT.replace("out/sorted.u64", f"{there}/sorted.u64"))
+            done = self.flowrun("job.yaml", "-q", "-p", "rows=10")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual((there / "sorted.u64").stat().st_size, 80)
+        finally:
+            subprocess.run(["umount", there], check=True)
+
 
 if __name__ == "__main__":
     main()
