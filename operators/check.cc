@@ -213,8 +213,8 @@ exec::operator_definition word<"check">() {
   d.summary = "Ends the job with an error unless rows are as they should be.";
   d.details =
       "The rows are passed on unchanged; the output need not be used. What was checked to be sorted counts as sorted "
-      "behind the "
-      "check, so a file of unknown order can be joined without a sort. Rows are numbered from 0 in messages.";
+      "behind the check, so a file of unknown order can be joined without a sort. Rows are numbered from 0 in "
+      "messages.";
   d.order = "needs: unique needs equal values adjacent; gives: `sorted`, or the input's order";
   d.example = "sure: {op: check, in: edges, with: {sorted: [src, dst], unique: [src, dst], empty: false}}\n";
   d.role = plan::operator_role::ordered;

@@ -100,8 +100,10 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   rejection_words words;
   const line_counter in_front = lines_in_front(s.paths, s.range, '\n');
   words.lines_in_front = in_front;
-  words.advise = [type = s.type, missing = s.missing, times = s.times](size_t column, std::string_view field) {
-    return advice_on_field(type, column, field, missing, times);
+  words.advise = [type = s.type, missing = s.missing, times = s.times, has_header = s.columns.header](
+                     size_t column, std::string_view field) {
+    const std::string on_name = has_header ? std::string() : advice_on_name(type[column], field);
+    return on_name.empty() ? advice_on_field(type, column, field, missing, times) : on_name;
   };
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, std::move(words));
   cutter_options cutting = default_cutting(c, s.inputs);
@@ -165,10 +167,8 @@ exec::operator_definition word<"file_read_csv">() {
   d.summary = "Reads text files with one row a line and a delimiter between the fields.";
   d.details =
       "Fields are quoted as in RFC 4180: a field that begins with the quote ends at the next single quote, two quotes "
-      "stand "
-      "for one, and delimiters and line ends within are part of it. Lines end with \\n or \\r\\n; the last one may "
-      "lack it. A "
-      "UTF-8 byte order mark is skipped.\n\n"
+      "stand for one, and delimiters and line ends within are part of it. Lines end with \\n or \\r\\n; the last one "
+      "may lack it. A UTF-8 byte order mark is skipped.\n\n"
       "With `columns: header` the header of each file says which field is which column of `type`: names are compared "
       "byte for byte, blanks and all, and of several files each may have an order of its own. Fields that `type` "
       "doesn't name are skipped, whatever they hold, but each line must have as many fields as the header.\n\n"
@@ -176,22 +176,16 @@ exec::operator_definition word<"file_read_csv">() {
       "columns say what becomes of a missing value. A column with a `default` gets the default. A column that "
       "`missing` names gets zero or empty text, or its default if it has one, and a bool column behind those of `type` "
       "is true. A column of texts with neither keeps the text of the field; for any other column the line is "
-      "malformed. Quotes keep a text from being a missing value (\"\" "
-      "is "
-      "an empty string where an empty field is missing), but make no difference to a number or a bool.\n\n"
+      "malformed. Quotes keep a text from being a missing value (\"\" is an empty string where an empty field is "
+      "missing), but make no difference to a number or a bool.\n\n"
       "A line that is no row of `type` is malformed: a wrong number of fields, an integer that is no number or out of "
-      "range, "
-      "a bool other than true, false, 1 or 0, a date, timestamp or decimal that is none, a bytes[N] of another length. "
-      "Blanks "
-      "are not skipped. An empty line is a "
-      "row only "
-      "if the type is a single string. The first malformed line ends the job, unless `on_error: skip` drops such lines "
-      "or "
-      "`on_error: {to: PORT}` sends them to an output of that name, with the columns {text: string, line: u64, column: "
-      "u32, "
-      "reason: string}; file.write_lines then writes the text. With `max_ratio` the job fails once the whole input is "
-      "read and "
-      "more than that share of the lines was malformed.";
+      "range, a bool other than true, false, 1 or 0, a date, timestamp or decimal that is none, a bytes[N] of another "
+      "length. Blanks are not skipped. An empty line is a row only if the type is a single string. The first malformed "
+      "line ends the job, unless `on_error: skip` drops such lines or `on_error: {to: PORT}` sends them to an output "
+      "of that name, with the columns {text: string, line: u64, column: u32, reason: string}; file.write_lines then "
+      "writes the text. `line` and `column` say where the fault is, which in a row of several lines may be behind its "
+      "first one. With `max_ratio` the job fails once the whole input is read and more than that share of the lines "
+      "was malformed.";
   d.order = "gives: nothing known; rows come in the order of the files";
   d.example =
       "edges:   {op: file.read_csv, with: {path: edges.txt, delimiter: \" \", type: {src: u64, dst: u64}}, "

@@ -140,31 +140,26 @@ exec::operator_definition word<"file_read_json_lines">() {
   d.name = "file.read_json_lines";
   d.summary = "Reads text files with one JSON object a line (JSON lines, NDJSON).";
   d.details =
-      "Each line is an object whose keys, in any order, are the columns of `type`. Lines end with \\n or \\r\\n; the "
-      "last "
-      "one may lack it. Lines of nothing but blanks are no rows, and a UTF-8 byte order mark at the beginning of a "
-      "file "
-      "is skipped.\n\n"
+      "Each line is an object whose keys, in any order, are the columns of `type`. Lines end with \\n"
+      " or \\r\\n"
+      "; the last one may lack it. Lines of nothing but blanks are no rows, and a UTF-8 byte order mark at the "
+      "beginning of a file is skipped.\n\n"
       "Values must be of the column's type: a number for a number, true or false for a bool, a text for all others. An "
       "integer must be exact and within its range (1.0 and 1e3 are the integers 1 and 1000; 1.5 is none, and nothing "
-      "is "
-      "rounded, also beyond 2^53); a float takes the nearest value. A decimal has its digits from a number without an "
-      "exponent, or from a text, as in file.read_csv. Texts give dates and timestamps as in "
-      "file.read_csv, "
-      "and bytes[N] from a text of N bytes in UTF-8.\n\n"
-      "A key that is not there and a null are missing values. Rows have no NULLs, so the columns say what becomes "
-      "of them. A column with a `default` gets the default. A column that `missing` names gets zero or empty text, or "
-      "its default if it has one, and a bool column behind those of `type` is true. A missing value of any other "
-      "column makes its line malformed.\n\n"
+      "is rounded, also beyond 2^53); a float takes the nearest value. A decimal has its digits from a number without "
+      "an exponent, or from a text, as in file.read_csv. Texts give dates and timestamps as in file.read_csv, and "
+      "bytes[N] from a text of N bytes in UTF-8.\n\n"
+      "A key that is not there and a null are missing values. Rows have no NULLs, so the columns say what becomes of "
+      "them. A column with a `default` gets the default. A column that `missing` names gets zero or empty text, or its "
+      "default if it has one, and a bool column behind those of `type` is true. A missing value of any other column "
+      "makes its line malformed.\n\n"
       "A line that is no row of `type` is malformed: one that isn't JSON in UTF-8 (also in what no column takes; texts "
       "with half of a surrogate pair are none), a value of another type, a key of a column that is there twice, "
-      "objects "
-      "and arrays nested deeper than 128, and a key that no column takes, unless `other_keys: skip` leaves those out. "
-      "The first malformed line ends the job, unless `on_error: skip` drops such lines or `on_error: {to: PORT}` sends "
-      "them to an output of that name, with the columns {text: string, line: u64, column: u32, reason: string}; "
-      "file.write_lines then writes the text. With `max_ratio` the job fails once the whole input is read and more "
-      "than "
-      "that share of the lines was malformed.";
+      "objects and arrays nested deeper than 128, and a key that no column takes, unless `other_keys: skip` leaves "
+      "those out. The first malformed line ends the job, unless `on_error: skip` drops such lines or `on_error: {to: "
+      "PORT}` sends them to an output of that name, with the columns {text: string, line: u64, column: u32, reason: "
+      "string}; file.write_lines then writes the text. With `max_ratio` the job fails once the whole input is read and "
+      "more than that share of the lines was malformed.";
   d.order = "gives: nothing known; rows come in the order of the files";
   d.example =
       "events: {op: file.read_json_lines, with: {path: events.jsonl, type: {user: u64, action: string}, "
@@ -184,8 +179,7 @@ exec::operator_definition word<"file_read_json_lines">() {
   others.default_text = "refuse";
   others.help =
       "What becomes of a line with keys that no column takes, in the record or in an object on the path of a column: "
-      "it "
-      "is malformed (refuse), or the keys and their values are left out (skip).";
+      "it is malformed (refuse), or the keys and their values are left out (skip).";
   d.parameters.push_back(csv_times_parameter());
   for (plan::parameter_declaration& p : missing_column_parameters()) d.parameters.push_back(std::move(p));
   d.parameters.push_back(byte_range_parameter());

@@ -118,8 +118,7 @@ exec::operator_definition word<"file_read_lines">() {
   d.summary = "Reads text files; each line is a row {text: string}.";
   d.details =
       "A line is everything up to the delimiter, byte for byte: \\r, NUL bytes and invalid UTF-8 are kept. The last "
-      "line may "
-      "lack its delimiter.";
+      "line may lack its delimiter.";
   d.order = "gives: nothing known; rows come in the order of the files";
   d.example =
       "log: {op: file.read_lines, with: {path: [access.log.1, access.log]}}\n"

@@ -256,31 +256,26 @@ exec::operator_definition word<"file_read_protobuf">() {
   d.name = "file.read_protobuf";
   d.summary = "Reads files of Protocol Buffers messages, each behind its length.";
   d.details =
-      "A message lies behind its length as a varint, as writeDelimitedTo of Java and "
-      "SerializeDelimitedToOstream of C++ write it. `descriptors` is what protoc --include_imports "
-      "--descriptor_set_out=FILE makes of the .proto files. A column has the value of the field of its name, or of the "
-      "one that `fields` says, which may lie in a message within: {city: address.city}; fields that no column takes "
-      "are "
-      "skipped.\n\n"
+      "A message lies behind its length as a varint, as writeDelimitedTo of Java and SerializeDelimitedToOstream of "
+      "C++ write it. `descriptors` is what protoc --include_imports --descriptor_set_out=FILE makes of the .proto "
+      "files. A column has the value of the field of its name, or of the one that `fields` says, which may lie in a "
+      "message within: {city: address.city}; fields that no column takes are skipped.\n\n"
       "int32, sint32 and sfixed32 are i32, those of 64 bits i64; uint32 and fixed32 are u32, those of 64 bits u64; "
-      "float "
-      "is f32, double f64, bool bool; string and bytes are string, or bytes[N] where all have just N bytes; an enum is "
-      "i32, its number, or string, its name (its number in digits where it has none); google.protobuf.Timestamp is "
-      "timestamp, and what is less than a microsecond is cut. A field that is absent has its default: zero, empty, "
-      "false, the time 1970-01-01, or what the .proto says; or what `default` says, and a bool column that `missing` "
-      "names tells so. These two are for fields with presence: `optional` ones, all of proto2, those of a oneof and "
-      "Timestamps. A field without presence can have them if it lies in another message: it is absent where that "
-      "message is. A repeated field can't be a column.\n\n"
+      "float is f32, double f64, bool bool; string and bytes are string, or bytes[N] where all have just N bytes; an "
+      "enum is i32, its number, or string, its name (its number in digits where it has none); "
+      "google.protobuf.Timestamp is timestamp, and what is less than a microsecond is cut. A field that is absent has "
+      "its default: zero, empty, false, the time 1970-01-01, or what the .proto says; or what `default` says, and a "
+      "bool column that `missing` names tells so. These two are for fields with presence: `optional` ones, all of "
+      "proto2, those of a oneof and Timestamps. A field without presence can have them if it lies in another message: "
+      "it is absent where that message is. A repeated field can't be a column.\n\n"
       "A message that is damaged, or has a value that its column can't have, ends the job; `on_error: skip` drops such "
       "messages, `on_error: {to: PORT}` drops them and tells an output of that name {message: u64, byte: u64, reason: "
       "string}, with messages counted from 0 in their file. Where there is no length the job ends in any case, and so "
-      "it "
-      "does where the file ends within a message.";
+      "it does where the file ends within a message.";
   d.order = "gives: nothing known; rows come in the order of the files";
   d.example =
       "visits: {op: file.read_protobuf, with: {path: visits.pb, descriptors: visits.desc, message: shop.Visit, type: "
-      "{user: "
-      "u64, at: timestamp, city: string}, fields: {city: address.city}}}\n";
+      "{user: u64, at: timestamp, city: string}, fields: {city: address.city}}}\n";
   d.role = plan::operator_role::source;
   d.division = plan::operator_division::files;
   d.work_per_byte = 5;

@@ -210,10 +210,8 @@ exec::operator_definition word<"file_read_rows">() {
   d.summary = "Reads binary files of packed rows.";
   d.details =
       "A file is nothing but rows, packed in declared order, little endian, without padding: a packed C struct, or a "
-      "NumPy "
-      "structured array. A size that is no multiple of the row's width is an error. `sorted_by` declares an order that "
-      "the "
-      "file has, so that no sort is needed; it is checked while reading.\n\n"
+      "NumPy structured array. A size that is no multiple of the row's width is an error. `sorted_by` declares an "
+      "order that the file has, so that no sort is needed; it is checked while reading.\n\n"
       "`index: true` says that the file was written with an index, by file.write_rows. A join with skip: true whose "
       "right input is this node then doesn't read the file from front to back, but seeks in it: only blocks that may "
       "hold keys of its left rows are read. An index that is damaged, older than the file or of other rows ends the "
@@ -244,8 +242,7 @@ exec::operator_definition word<"file_read_rows">() {
   d.parameters[5].default_text = "auto";
   d.parameters[5].help =
       "none: the rows lie in the file as they are, though its first bytes may look like compressed content by chance. "
-      "A "
-      "file with an index is never compressed.";
+      "A file with an index is never compressed.";
   d.memory = [](const plan::node& n, plan::node_part) { return reading_memory(n.settings.as<settings>().inputs); };
   return exec::define<settings>(std::move(d), check, build, look_into);
 }

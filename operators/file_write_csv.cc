@@ -87,16 +87,13 @@ exec::operator_definition word<"file_write_csv">() {
   d.summary = "Writes rows as text, one a line, with a delimiter between the fields.";
   d.details =
       "Fields are quoted as in RFC 4180, and only those that contain the delimiter, the quote or a line end; lines end "
-      "with \\n. "
-      "Floats have the fewest digits that read back as the same value; a bool is true or false; bytes[N] are written "
-      "as they "
-      "are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when the whole "
-      "job has "
-      "succeeded.\n\n"
+      "with \\n"
+      ". Floats have the fewest digits that read back as the same value; a bool is true or false; bytes[N] are written "
+      "as they are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when "
+      "the whole job has succeeded.\n\n"
       "Rows have no NULLs: where the bool column that `missing` names is true, the field is `null_text`, and a text of "
       "the same bytes stands in quotes. file.read_csv with the same `missing` and with that text in `null_values` "
-      "reads "
-      "the rows as they were.";
+      "reads the rows as they were.";
   d.details += partitions_details;
   d.order = "keeps: lines are written in the order of the input";
   d.example = "write: {op: file.write_csv, in: top, with: {path: out/degree.csv, header: true}}\n";

@@ -39,13 +39,12 @@ exec::operator_definition word<"file_write_json_lines">() {
   d.summary = "Writes rows as JSON objects, one a line (JSON lines, NDJSON).";
   d.details =
       "The keys are the columns' names, in their order, without blanks between them; `names` gives other keys, and "
-      "puts "
-      "columns into objects, which stand where the first of their columns does. Integers are written in full, also "
-      "beyond 2^53, which some readers round; floats have the fewest digits that read back as the same value, and NaN "
-      "and infinities, which JSON doesn't have, are null. A decimal[S] is a number with S digits behind the point. A "
-      "bool is true or false; dates and timestamps are texts such "
-      "as \"2026-11-23\" and \"2026-11-23T22:15:03Z\". A string or bytes[N] must be UTF-8: anything else ends the job. "
-      "The file appears under its name when the whole job has succeeded.";
+      "puts columns into objects, which stand where the first of their columns does. Integers are written in full, "
+      "also beyond 2^53, which some readers round; floats have the fewest digits that read back as the same value, and "
+      "NaN and infinities, which JSON doesn't have, are null. A decimal[S] is a number with S digits behind the point. "
+      "A bool is true or false; dates and timestamps are texts such as \"2026-11-23\" and \"2026-11-23T22:15:03Z\". A "
+      "string or bytes[N] must be UTF-8: anything else ends the job. The file appears under its name when the whole "
+      "job has succeeded.";
   d.details += partitions_details;
   d.order = "keeps: lines are written in the order of the input";
   d.example =

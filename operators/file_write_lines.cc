@@ -100,8 +100,7 @@ exec::operator_definition word<"file_write_lines">() {
   d.summary = "Writes one text column, each value as a line.";
   d.details =
       "Nothing is quoted: the bytes of the column, then the delimiter. The file appears under its name when the whole "
-      "job has "
-      "succeeded.";
+      "job has succeeded.";
   d.details += partitions_details;
   d.order = "keeps: lines are written in the order of the input";
   d.example = "rejects: {op: file.write_lines, in: edges.bad, with: {path: out/rejected.txt}}\n";

@@ -122,9 +122,9 @@ exec::operator_definition word<"file_write_npy">() {
       "`array: plain` makes columns of one type an array of two dimensions, rows by columns.\n\n"
       "NumPy has no numbers of 24, 40 and 48 bits, which become u4, u8 and u8, and a date becomes a M8[D] of 64 bits; "
       "timestamp is M8[us], bytes[N] is S<N>, bool is b1, and a decimal[S] is its number of units, an i8. Strings have "
-      "no fixed width: a map makes bytes[N] of them, "
-      "with bytes(text, N). The file appears under its name when the whole job has succeeded. It is not compressed, "
-      "and can't be standard output: its beginning says how many rows there are, which is known only at the end.";
+      "no fixed width: a map makes bytes[N] of them, with bytes(text, N). The file appears under its name when the "
+      "whole job has succeeded. It is not compressed, and can't be standard output: its beginning says how many rows "
+      "there are, which is known only at the end.";
   d.order = "keeps: rows are written in the order of the input";
   d.example =
       "write:  {op: file.write_npy, in: sorted, with: {path: out/edges.npy}}\n"

@@ -80,12 +80,11 @@ exec::operator_definition word<"file_write_protobuf">() {
   d.summary = "Writes rows as Protocol Buffers messages, each behind its length.";
   d.details =
       "A message lies behind its length as a varint, as parseDelimitedFrom of Java and "
-      "ParseDelimitedFromZeroCopyStream "
-      "of C++ read it, and file.read_protobuf. `descriptors` is what protoc --include_imports "
-      "--descriptor_set_out=FILE "
-      "makes of the .proto files. Each column is written to the field of its name, or to the one that `fields` says, "
-      "which may lie in a message within: {city: address.city}; fields that no column has are left out, and must not "
-      "be `required` ones. The bytes are those that the library of Protocol Buffers writes.\n\n"
+      "ParseDelimitedFromZeroCopyStream of C++ read it, and file.read_protobuf. `descriptors` is what protoc "
+      "--include_imports --descriptor_set_out=FILE makes of the .proto files. Each column is written to the field of "
+      "its name, or to the one that `fields` says, which may lie in a message within: {city: address.city}; fields "
+      "that no column has are left out, and must not be `required` ones. The bytes are those that the library of "
+      "Protocol Buffers writes.\n\n"
       "Fields have the columns that file.read_protobuf makes of them, and others that say the same: an integer field "
       "any integer column, double also f32, string and bytes also bytes[N], an enum its names or numbers, "
       "google.protobuf.Timestamp a timestamp. A value that its field can't have ends the job: a number that is too "
@@ -94,8 +93,8 @@ exec::operator_definition word<"file_write_protobuf">() {
       "Fields with presence (`optional` ones, and all of proto2) are always written. Other fields are left out when "
       "they are zero, false or empty, as the library of Protocol Buffers does, and so are a message within and a "
       "Timestamp in which nothing is set. Of a oneof, the one field whose column isn't zero, false or empty is "
-      "written, or none; two such columns end the job. Read again, the rows are the same. "
-      "The file appears under its name when the whole job has succeeded.";
+      "written, or none; two such columns end the job. Read again, the rows are the same. The file appears under its "
+      "name when the whole job has succeeded.";
   d.details += partitions_details;
   d.order = "keeps: messages are written in the order of the input";
   d.example =

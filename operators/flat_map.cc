@@ -116,10 +116,8 @@ exec::operator_definition word<"flat_map">() {
   d.summary = "Makes several rows from each row.";
   d.details =
       "`rows` lists what each input row becomes: one map of columns per output row, all with the same columns and "
-      "types (a "
-      "literal takes the type that the column has in the first entry). The key `when` of an entry is not a column but "
-      "a "
-      "condition: where it doesn't hold, this entry makes no row.";
+      "types (a literal takes the type that the column has in the first entry). The key `when` of an entry is not a "
+      "column but a condition: where it doesn't hold, this entry makes no row.";
   d.order = "keeps: the leading order columns that every entry carries over unchanged under the same name";
   d.example =
       "both: {op: flat_map, in: edges, with: {rows: [{src: src, dst: dst}, {src: dst, dst: src, when: \"src != "

@@ -253,22 +253,18 @@ exec::operator_definition word<"generate">() {
   d.summary = "Makes rows from their number, without an input.";
   d.details =
       "`columns` computes each column as an expression of i, the row's number, with rand(seed, i) for random numbers. "
-      "Or `kind` "
-      "names a ready-made generator:\n\n"
+      "Or `kind` names a ready-made generator:\n\n"
       "- counter: {i: u64}, the numbers themselves\n"
       "- random: {value: u64}, the same as rand(seed, i)\n"
       "- rmat: {src, dst}, edges of a random graph with 2^scale nodes and skewed degrees (R-MAT); u32 up to scale 32, "
-      "u64 above; "
-      "loops and repeated edges occur\n"
+      "u64 above; loops and repeated edges occur\n"
       "- records: {key: bytes[10], value: bytes[90]}, the records of the sort benchmark, byte for byte as gensort 1.5 "
-      "makes "
-      "them\n\n"
+      "makes them\n\n"
       "The rows depend on the parameters only, not on threads or batches.";
   d.order = "gives: the first column that is i, or u32(i) and the like where all numbers fit";
   d.example =
       "drawn: {op: generate, with: {rows: 1000000, columns: {u: \"u32(rand(1, 2 * i) % 4096)\", v: \"u32(rand(1, 2 * i "
-      "+ 1) % "
-      "4096)\"}}}\n"
+      "+ 1) % 4096)\"}}}\n"
       "input: {op: generate, with: {kind: records, rows: 10000000}}\n";
   d.role = plan::operator_role::source;
   d.division = plan::operator_division::numbers;

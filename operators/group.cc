@@ -82,16 +82,13 @@ exec::operator_definition word<"group">() {
   d.summary = "Makes one row of each group of rows with equal keys.";
   d.details =
       "Rows of a group must follow each other, as they do behind a sort by the keys (in any sequence). The output has "
-      "the keys, "
-      "then the aggregates of `let`: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), "
-      "stddev(x), count_distinct(x), approx_count_distinct(x), approx_quantile(x, q), where x is any expression. "
-      "sum gives u64, "
-      "i64 or f64 and wraps around; min and max go by the order that a sort uses; first and last go by the order of "
-      "the input. count_distinct takes a column, and rows with equal keys and equal values of it have to follow each "
-      "other: behind a sort by the keys and then the column they do.\n\n"
+      "the keys, then the aggregates of `let`: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), "
+      "variance(x), stddev(x), count_distinct(x), approx_count_distinct(x), approx_quantile(x, q), where x is any "
+      "expression. sum gives u64, i64 or f64 and wraps around; min and max go by the order that a sort uses; first and "
+      "last go by the order of the input. count_distinct takes a column, and rows with equal keys and equal values of "
+      "it have to follow each other: behind a sort by the keys and then the column they do.\n\n"
       "With `by: []` the whole input is one group, and the output has exactly one row, also for an empty input (0 and "
-      "empty "
-      "text then).";
+      "empty text then).";
   d.order = "needs: equal keys adjacent; keeps: the leading order columns that are keys";
   d.example = "degree: {op: group, in: sorted, with: {by: [src], let: {deg: \"count()\", far: \"max(dst)\"}}}\n";
   d.role = plan::operator_role::ordered;

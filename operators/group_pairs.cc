@@ -314,15 +314,11 @@ exec::operator_definition word<"group_pairs">() {
   d.summary = "Makes a row of each pair of rows within a group of rows with equal keys.";
   d.details =
       "For two rows of a group, a is the one that comes first and b the other; `let` computes a row from a.x and b.y, "
-      "and "
-      "`where` drops pairs. A group of r rows makes r (r - 1) / 2 pairs, so keys should have small groups: for the "
-      "triangles of "
-      "a graph, edges that lead from nodes of low to nodes of high degree.\n\n"
+      "and `where` drops pairs. A group of r rows makes r (r - 1) / 2 pairs, so keys should have small groups: for the "
+      "triangles of a graph, edges that lead from nodes of low to nodes of high degree.\n\n"
       "Rows of a group must follow each other, as they do behind a sort by the keys. With `by: []` the whole input is "
-      "one group. "
-      "The pairs of a group come by b, then by a, each in the order of the input. What the expressions read of a is "
-      "held in "
-      "memory, for one group at a time.";
+      "one group. The pairs of a group come by b, then by a, each in the order of the input. What the expressions read "
+      "of a is held in memory, for one group at a time.";
   d.order = "needs: equal keys adjacent; keeps: the leading order columns that are keys and given as a.KEY or b.KEY";
   d.example =
       "wedges: {op: group_pairs, in: oriented, with: {by: [src], let: {u: a.dst, v: b.dst}, where: \"a.dst < "

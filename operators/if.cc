@@ -158,10 +158,9 @@ exec::operator_definition word<"if">() {
   d.details =
       "The condition is over scalars (of a loop or graph around it) and over the inputs as a whole: rows(INPUT) is the "
       "number of its rows, INPUT.column a number or bool of an input that has one row (a reduce), and `memory` the "
-      "bytes of "
-      "memory that the nodes inside have together. The nodes of `then` and `else` read the inputs by their names. "
-      "`out` names the outputs, and for each the node that gives it, which must be in "
-      "both with the same columns, or one of the inputs. Without `else` what a node gives is empty then.";
+      "bytes of memory that the nodes inside have together. The nodes of `then` and `else` read the inputs by their "
+      "names. `out` names the outputs, and for each the node that gives it, which must be in both with the same "
+      "columns, or one of the inputs. Without `else` what a node gives is empty then.";
   d.order = "needs: nothing; gives: what holds in both branches";
   d.example =
       "shorter:\n"

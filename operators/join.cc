@@ -373,23 +373,16 @@ exec::operator_definition word<"join">() {
   d.summary = "Joins two sorted streams by equal keys.";
   d.details =
       "inner gives each pair of rows with equal keys; left also the left rows without a partner; full also the right "
-      "rows without "
-      "one; semi the left rows that have a partner, once; anti those that have none. The output has the columns of "
-      "left, then "
-      "(except for semi and anti) the columns of right without its keys; `rename` gives these other names where left "
-      "has "
-      "the same. There is no NULL: what a missing side would "
-      "have given "
-      "is 0, false or empty text; `matched` tells such rows from others.\n\n"
+      "rows without one; semi the left rows that have a partner, once; anti those that have none. The output has the "
+      "columns of left, then (except for semi and anti) the columns of right without its keys; `rename` gives these "
+      "other names where left has the same. There is no NULL: what a missing side would have given is 0, false or "
+      "empty text; `matched` tells such rows from others.\n\n"
       "With `skip` the right rows are stored first, with an index, and only those blocks are read in which a left key "
-      "may be: "
-      "for a few left rows and many right ones, as in each round of a breadth-first search. A stream that a loop "
-      "carries or gets "
-      "from outside is stored already, so it costs nothing there. A file.read_rows with `index: true` as the right "
-      "input is not stored either: the join reads the blocks it needs from the file itself.\n\n"
+      "may be: for a few left rows and many right ones, as in each round of a breadth-first search. A stream that a "
+      "loop carries or gets from outside is stored already, so it costs nothing there. A file.read_rows with `index: "
+      "true` as the right input is not stored either: the join reads the blocks it needs from the file itself.\n\n"
       "Rows of one key on both sides make all pairs, by the order of the left rows, and of one left row by the order "
-      "of "
-      "the right ones. Where both sides have several, the right ones are held in memory.";
+      "of the right ones. Where both sides have several, the right ones are held in memory.";
   d.order =
       "needs: both inputs sorted by the keys, with the same directions; keeps: the order of left (full: of the keys "
       "only)";

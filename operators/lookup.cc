@@ -277,16 +277,11 @@ exec::operator_definition word<"lookup">() {
   d.summary = "Adds columns from a table in memory, by key.";
   d.details =
       "The table is read first, as a whole; then each row of the stream gets the columns that the table has for its "
-      "key, which "
-      "must be unique there. The output has the columns of the stream, then those of the table without its keys, under "
-      "other "
-      "names where `rename` says so. "
-      "Unlike "
-      "a join "
-      "it needs no order on either side and keeps the stream's; but the table must fit the memory.\n\n"
+      "key, which must be unique there. The output has the columns of the stream, then those of the table without its "
+      "keys, under other names where `rename` says so. Unlike a join it needs no order on either side and keeps the "
+      "stream's; but the table must fit the memory.\n\n"
       "A table whose keys are dense numbers (node ids) becomes an array without keys: 4 bytes and a bit per node for a "
-      "u32. "
-      "Others become a hash table: their rows, and 12 to 24 bytes each.";
+      "u32. Others become a hash table: their rows, and 12 to 24 bytes each.";
   d.order = "keeps: the stream's order";
   d.example =
       "ranked: {op: lookup, in: {stream: edges, table: degrees}, with: {by: {src: node}, missing: default, defaults: "

@@ -167,24 +167,18 @@ exec::operator_definition word<"loop">() {
       "`carry` names what goes from one iteration to the next: streams, which start with rows that stand in the spec "
       "(`rows`, and their `type`) or with an input of the loop (`from`), and scalars, which start with the `value` of "
       "an expression and are u64, i64, f64, bool, date, timestamp or a decimal after it. The nodes of `body` read "
-      "carried streams "
-      "and the loop's "
-      "inputs by their names, and every expression in it may name a scalar, or `iteration`, which counts from 0.\n\n"
+      "carried streams and the loop's inputs by their names, and every expression in it may name a scalar, or "
+      "`iteration`, which counts from 0.\n\n"
       "`next` says what follows: for a stream a node of the body (or another stream), for a scalar an expression. What "
       "it does not mention stays as it is. All follow at once. Expressions of `next` and `until` also know "
-      "`rows(NODE)`, "
-      "the number of rows that a node or a stream of the body had in this iteration, and `NODE.column` of a reduce. "
-      "`until` is evaluated after each iteration, with the scalars as they are then.\n\n"
+      "`rows(NODE)`, the number of rows that a node or a stream of the body had in this iteration, and `NODE.column` "
+      "of a reduce. `until` is evaluated after each iteration, with the scalars as they are then.\n\n"
       "Outputs: one for each name under `collect`, the rows of a node of all iterations one after another; one for "
-      "each "
-      "carried stream, as it is at the end; and `scalars`, one row with the carried scalars and `iterations`. Not all "
-      "of "
-      "them need to be read. A stream must keep its columns. It counts as sorted if its start and what `next` "
+      "each carried stream, as it is at the end; and `scalars`, one row with the carried scalars and `iterations`. Not "
+      "all of them need to be read. A stream must keep its columns. It counts as sorted if its start and what `next` "
       "gives it are both sorted by the same columns (rows that stand in the spec are put in order by all their columns "
-      "first). `sorted_by` "
-      "beside `rows` or `from` "
-      "declares "
-      "an order: the body counts on it, and a start or a `next` that is not proved sorted so is a fault.\n\n"
+      "first). `sorted_by` beside `rows` or `from` declares an order: the body counts on it, and a start or a `next` "
+      "that is not proved sorted so is a fault.\n\n"
       "Without `times` a loop that has not ended after `max_iterations` is an error.";
   d.order = "needs: nothing; gives: what holds for the carried streams";
   d.example =
@@ -224,8 +218,7 @@ exec::operator_definition word<"loop">() {
       {.name = "times",
        .kind = parameter_kind::expression,
        .help = "The loop ends after so many iterations, if not before; evaluated once, over the scalars around the "
-               "loop; below 0 "
-               "is 0."},
+               "loop; below 0 is 0."},
       {.name = "collect",
        .kind = parameter_kind::texts_by_name,
        .help = "Outputs that have the rows of a node of all iterations: {output: node}."},

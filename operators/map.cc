@@ -95,10 +95,8 @@ exec::operator_definition word<"map">() {
   d.summary = "Replaces each row by columns computed from it.";
   d.details =
       "Every key under `with:` is a column of the output, its value an expression over the input's columns and "
-      "`row_number` "
-      "(the row's position, from 0). Columns that are not named are dropped, unless \"*\" keeps them. A "
-      "bare column or a cast keeps its type; "
-      "arithmetic gives u64, i64 or f64.";
+      "`row_number` (the row's position, from 0). Columns that are not named are dropped, unless \"*\" keeps them. A "
+      "bare column or a cast keeps its type; arithmetic gives u64, i64 or f64.";
   d.order = "keeps: the leading order columns that are carried over unchanged, under their new names";
   d.example = "back: {op: map, in: edges, with: {src: dst, dst: src, weight: \"u32(1 + (src ^ dst) % 100)\"}}\n";
   d.role = plan::operator_role::stateless;

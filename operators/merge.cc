@@ -221,16 +221,12 @@ exec::operator_definition word<"merge">() {
   d.summary = "Merges sorted streams into one sorted stream.";
   d.details =
       "Rows with equal keys come in the order of the inputs, and within an input in its order. With `by` the inputs "
-      "have the "
-      "same columns and types.\n\n"
+      "have the same columns and types.\n\n"
       "`less` is for orders that no columns express: a condition that says whether row a comes before row b, for rows "
-      "of one "
-      "input and of any two. a.x and b.x are their columns, 0, false or empty text where an input has no such column; "
-      "a.input "
-      "and b.input say which input a row is from (0 is the first in `in:`). The output has the columns that all inputs "
-      "have. "
-      "Every input must be sorted by `less`; that is checked as it is read. Texts of two rows can't be compared with "
-      "each other: compare numbers computed from them, or merge `by` columns.";
+      "of one input and of any two. a.x and b.x are their columns, 0, false or empty text where an input has no such "
+      "column; a.input and b.input say which input a row is from (0 is the first in `in:`). The output has the columns "
+      "that all inputs have. Every input must be sorted by `less`; that is checked as it is read. Texts of two rows "
+      "can't be compared with each other: compare numbers computed from them, or merge `by` columns.";
   d.order = "needs: every input sorted by `by` (or `less`); gives: `by` (with `less`: nothing that is known)";
   d.example =
       "all: {op: merge, in: [old, new], with: {by: [time, id]}}\n"

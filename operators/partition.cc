@@ -89,7 +89,8 @@ settings check(plan::node_checker& node) {
 class distributing_stage final : public exec::ordered_stage {
  public:
   distributing_stage(const settings& s, const record::row_type& numbered, exec::build_context& c)
-      : num_buckets_(s.num_buckets),
+      : node_(c.node.id),
+        num_buckets_(s.num_buckets),
         signed_(s.by->type().is_signed()),
         offset_(numbered.columns().back().offset),
         buckets_(std::make_unique<container::external_buckets>(
@@ -120,11 +121,12 @@ class distributing_stage final : public exec::ordered_stage {
   error no_bucket(uint64_t bucket) const {
     const std::string number = signed_ ? fmt::format("{}", static_cast<int64_t>(bucket)) : fmt::format("{}", bucket);
     return error(error_kind::bad_data,
-                 fmt::format("partition: row {} goes to bucket {}, but there are only buckets 0 to {}", num_rows_,
-                             number, num_buckets_ - 1),
+                 fmt::format("node '{}': row {} goes to bucket {}, but there are only buckets 0 to {}", node_,
+                             num_rows_, number, num_buckets_ - 1),
                  "raise buckets, or compute a number in that range");
   }
 
+  const std::string node_;
   const uint32_t num_buckets_;
   const bool signed_;
   const uint32_t offset_;

@@ -142,8 +142,10 @@ settings check(plan::node_checker& node) {
 // Puts each row's place behind its columns.
 class placing_stage final : public exec::ordered_stage {
  public:
-  placing_stage(const bit_matrix& matrix, const record::row_type& placed, record::batch_pool& pool)
-      : num_bits_(matrix.num_bits()),
+  placing_stage(const std::string& node, const bit_matrix& matrix, const record::row_type& placed,
+                record::batch_pool& pool)
+      : node_(node),
+        num_bits_(matrix.num_bits()),
         place_bytes_(placed.columns().back().type.num_bytes),
         walk_(matrix, 0),
         pool_(pool) {}
@@ -151,7 +153,7 @@ class placing_stage final : public exec::ordered_stage {
   outcome push(record::batch& in, exec::output& out, waker&) override {
     num_rows_ += in.num_rows;
     if (num_rows_ > uint64_t{1} << num_bits_)
-      throw wrong_number_of_rows(fmt::format("{} or more", num_rows_), num_bits_);
+      throw wrong_number_of_rows(node_, fmt::format("{} or more", num_rows_), num_bits_);
     const uint32_t row_bytes = in.row_bytes + place_bytes_;
     std::shared_ptr<std::byte[]> rows = pool_.take(in.num_rows * row_bytes);
     std::byte* to = rows.get();
@@ -164,11 +166,13 @@ class placing_stage final : public exec::ordered_stage {
     return outcome::ready();
   }
   outcome finish(exec::output&, waker&) override {
-    if (num_rows_ != uint64_t{1} << num_bits_) throw wrong_number_of_rows(fmt::format("{}", num_rows_), num_bits_);
+    if (num_rows_ != uint64_t{1} << num_bits_)
+      throw wrong_number_of_rows(node_, fmt::format("{}", num_rows_), num_bits_);
     return outcome::done();
   }
 
  private:
+  const std::string node_;
   const unsigned num_bits_;
   const uint32_t place_bytes_;
   bit_matrix_walk walk_;
@@ -179,8 +183,9 @@ class placing_stage final : public exec::ordered_stage {
 // The rows of the merge go to 0, 1, 2, …, or it was no permutation.
 class checking_stage final : public exec::ordered_stage {
  public:
-  checking_stage(const record::row_type& placed, bool is_signed)
-      : offset_(placed.columns().back().offset),
+  checking_stage(const std::string& node, const record::row_type& placed, bool is_signed)
+      : node_(node),
+        offset_(placed.columns().back().offset),
         num_bytes_(placed.columns().back().type.num_bytes),
         signed_(is_signed) {}
 
@@ -189,11 +194,11 @@ class checking_stage final : public exec::ordered_stage {
       const uint64_t place = record::load_unsigned(in.row(i) + offset_, num_bytes_);
       if (place == next_) continue;
       if (place < next_)
-        throw error(error_kind::bad_data, fmt::format("permute: two rows go to place {}", place),
+        throw error(error_kind::bad_data, fmt::format("node '{}': two rows go to place {}", node_, place),
                     "each place from 0 on needs exactly one row");
       const std::string next = signed_ ? fmt::format("{}", static_cast<int64_t>(place)) : fmt::format("{}", place);
       throw error(error_kind::bad_data,
-                  fmt::format("permute: no row goes to place {}; the next one goes to {}", next_, next),
+                  fmt::format("node '{}': no row goes to place {}; the next one goes to {}", node_, next_, next),
                   "the places must be 0 to the number of rows less one, each once");
     }
     out.emit(in);
@@ -201,6 +206,7 @@ class checking_stage final : public exec::ordered_stage {
   }
 
  private:
+  const std::string node_;
   const uint32_t offset_;
   const uint32_t num_bytes_;
   const bool signed_;
@@ -215,12 +221,13 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   const hidden_key sorted = with_hidden_key(c.input_type(), place_type(s));
   if (!c.is_intake()) {
     add_merge(out, c, sorted.settings);
-    if (s.to) out.stages.emplace_back(std::make_unique<checking_stage>(sorted.type, s.to->type().is_signed()));
+    if (s.to)
+      out.stages.emplace_back(std::make_unique<checking_stage>(c.node.id, sorted.type, s.to->type().is_signed()));
     out.stages.push_back(without_hidden_key(sorted, c.job.pool()));
     return out;
   }
   if (s.matrix) {
-    out.stages.emplace_back(std::make_unique<placing_stage>(*s.matrix, sorted.type, c.job.pool()));
+    out.stages.emplace_back(std::make_unique<placing_stage>(c.node.id, *s.matrix, sorted.type, c.job.pool()));
   } else {
     named_expressions columns = identity(c.input_type());
     columns.emplace_back(hidden_key_column(), *s.to->converted_to(place_type(s)));

@@ -30,29 +30,18 @@ exec::operator_definition word<"pq_scan">() {
   d.summary = "Goes through sorted streams in order, with a state and with messages to later times.";
   d.details =
       "Events are the rows of the inputs and the messages that rules have pushed, in the order of the columns `order`. "
-      "Events "
-      "with equal order columns: messages first, by their other columns, then the inputs, in the order in which `in:` "
-      "names "
-      "them. So whatever was sent to a time is there when it comes. For each event the rules of `on` are tried one "
-      "after "
-      "the "
-      "other; each sees what those before it have set.\n\n"
+      "Events with equal order columns: messages first, by their other columns, then the inputs, in the order in which "
+      "`in:` names them. So whatever was sent to a time is there when it comes. For each event the rules of `on` are "
+      "tried one after the other; each sees what those before it have set.\n\n"
       "Rules see the columns of numbers of all inputs, and have nothing to do with texts; where an event doesn't have "
-      "a column, it is 0 (false, 0.0). "
-      "Columns of "
-      "the same name have the same type. A message has the columns that pushes name, or those of `message`; what a "
-      "push "
-      "doesn't "
-      "set is 0. A push must be later than the event that causes it: its order columns must be greater. The queue of "
-      "messages goes "
-      "to scratch when memory is used up.\n\n"
+      "a column, it is 0 (false, 0.0). Columns of the same name have the same type. A message has the columns that "
+      "pushes name, or those of `message`; what a push doesn't set is 0. A push must be later than the event that "
+      "causes it: its order columns must be greater. The queue of messages goes to scratch when memory is used up.\n\n"
       "A change of a `group` column ends a group: the rules of `at_end` see the last state, and the state starts anew. "
       "They are tried only for groups that had an event.";
   d.order =
       "needs: every input sorted by `order`; gives: the leading columns of `order` that every rule of the port emits "
-      "as "
-      "they are "
-      "(of `at_end`: group columns only)";
+      "as they are (of `at_end`: group columns only)";
   d.example =
       "# A maximal independent set; edges go from the smaller node to the larger one.\n"
       "mis:\n"

@@ -36,14 +36,10 @@ exec::operator_definition word<"reduce">() {
   d.summary = "Reduces a stream to one row of aggregates.";
   d.details =
       "The aggregates are those of group: count(), sum(x), avg(x), min(x), max(x), first(x), last(x), variance(x), "
-      "stddev(x), count_distinct(x), "
-      "approx_count_distinct(x), approx_quantile(x, q). count_distinct takes a column by which the input is sorted. "
-      "With `hash: true` two "
-      "columns "
-      "hash_low and hash_high are added: a 128-bit hash of the rows that doesn't depend on their order, to compare two "
-      "streams. "
-      "The values also appear in the run report, so the output need not be used. An empty input gives 0 and empty "
-      "text, and NaN for a mean.";
+      "stddev(x), count_distinct(x), approx_count_distinct(x), approx_quantile(x, q). count_distinct takes a column by "
+      "which the input is sorted. With `hash: true` two columns hash_low and hash_high are added: a 128-bit hash of "
+      "the rows that doesn't depend on their order, to compare two streams. The values also appear in the run report, "
+      "so the output need not be used. An empty input gives 0 and empty text, and NaN for a mean.";
   d.order = "needs: none; gives: one row";
   d.example = "totals: {op: reduce, in: edges, with: {let: {edges: \"count()\", largest: \"max(dst)\"}, hash: true}}\n";
   d.role = plan::operator_role::ordered;

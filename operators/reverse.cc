@@ -42,8 +42,7 @@ exec::operator_definition word<"reverse">() {
   d.summary = "Gives the rows from the last to the first.";
   d.details =
       "The input is stored as a whole, in memory as far as it fits, on scratch beyond, and read from its end. No row "
-      "is "
-      "compared: sorted rows come out sorted the other way round.";
+      "is compared: sorted rows come out sorted the other way round.";
   d.order = "gives: the input's order, each key turned round";
   d.example = "latest_first: {op: reverse, in: log}\n";
   d.role = plan::operator_role::meeting;

@@ -69,12 +69,10 @@ exec::operator_definition word<"shuffle">() {
   d.summary = "Puts the rows into a random order.";
   d.details =
       "Row i of the input has the random number rand(seed, i), and the rows come out in the order of their numbers: "
-      "the "
-      "same order on every run, whatever the memory and the number of threads. All numbers differ. It costs what a "
+      "the same order on every run, whatever the memory and the number of threads. All numbers differ. It costs what a "
       "sort costs.\n\n"
       "With `limit` it gives a random sample of so many rows, each at most once, and keeps no more than these while "
-      "the "
-      "input goes by.";
+      "the input goes by.";
   d.order = "needs: nothing; gives: nothing";
   d.example =
       "mixed: {op: shuffle, in: edges, with: {seed: 7}}\n"

@@ -154,15 +154,13 @@ exec::operator_definition word<"sort">() {
   d.summary = "Sorts the rows, on scratch when they don't fit in memory.";
   d.details =
       "Unsigned and signed integers sort by value, floats by IEEE 754 totalOrder (-NaN < -inf < … < -0.0 < +0.0 < … < "
-      "inf < NaN), "
-      "bytes[N] and string byte by byte (locale C), a shorter string before its extensions.\n\n"
+      "inf < NaN), bytes[N] and string byte by byte (locale C), a shorter string before its extensions.\n\n"
       "Rows with equal keys: with `stable` they keep the order of the input. Without it their order is a function of "
       "the input and the job alone, the same with any number of threads, any memory and any disks, and no other order "
       "is promised: where it matters, name more keys or say stable. So sorts may do what is fastest (rows of at most "
       "16 bytes are sorted as whole numbers, and their remaining bytes happen to decide).\n\n"
       "A sort whose input is already sorted by its keys (behind another sort, or with `sorted_by` declared at a file) "
-      "is left out. "
-      "What fits in memory is never written to scratch.";
+      "is left out. What fits in memory is never written to scratch.";
   d.order = "needs: nothing; gives: by";
   d.example = "top: {op: sort, in: degrees, with: {by: [-deg, src], limit: 10}}\n";
   d.role = plan::operator_role::breaker;

@@ -141,8 +141,7 @@ exec::operator_definition word<"split">() {
   d.summary = "Deals rows out to several outputs by conditions.";
   d.details =
       "A row goes to the first port, in the order written, whose condition holds. A row that meets no condition goes "
-      "to the port "
-      "named by `rest`; without `rest` it is dropped. Read a port as `node.port`.";
+      "to the port named by `rest`; without `rest` it is dropped. Read a port as `node.port`.";
   d.order = "keeps: the input's order, on every port";
   d.example =
       "sides: {op: split, in: edges, with: {ports: {up: \"src < dst\", down: \"src > dst\"}, rest: loops}}\n"

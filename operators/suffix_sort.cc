@@ -154,8 +154,7 @@ exec::operator_definition word<"suffix_sort">() {
   d.details =
       "The rows are the letters of the string, in its order: one column of an unsigned type. What comes out are the "
       "positions of the letters, from 0, as {pos: u32}, in the order of the suffixes that begin there: the suffix "
-      "array. A suffix "
-      "comes before those that it begins.\n\n"
+      "array. A suffix comes before those that it begins.\n\n"
       "It takes 8 bytes of memory for each letter, and 4 for each number up to the largest letter where that exceeds "
       "how many letters there are; with less the job ends with an error. A condition may compare `memory` with "
       "rows(INPUT) (see if, call), so that a job does this only where it fits. The time depends on how long the "

@@ -125,11 +125,8 @@ exec::operator_definition word<"tokens">() {
   d.summary = "Cuts texts into tokens, such as words: a row for each.";
   d.details =
       "A token is a longest run of characters of one set. `characters` names the set, by default letters, digits and "
-      "_; "
-      "bytes "
-      "beyond ASCII always belong to it, so words in UTF-8 stay whole. `separators` names its complement instead. For "
-      "words "
-      "without regard to case, give text: \"lower(text)\".\n\n"
+      "_; bytes beyond ASCII always belong to it, so words in UTF-8 stay whole. `separators` names its complement "
+      "instead. For words without regard to case, give text: \"lower(text)\".\n\n"
       "n-grams of words are windows over tokens; n-grams of characters are windows over a file that is read as rows of "
       "{c: u8}.";
   d.order = "keeps: the leading order columns that are kept";

@@ -292,15 +292,13 @@ exec::operator_definition word<"union_find">() {
   d.summary = "Finds connected components: which nodes hang together by edges.";
   d.details =
       "Edges are taken one after another, in either direction. An edge between two components joins them and leaves "
-      "through "
-      "`accepted`, as it is; one within a component is dropped. So `accepted` is a spanning forest, and behind a sort "
-      "by weight "
-      "the minimum spanning forest. `labels` gives each of the nodes 0 … nodes - 1 with its component, named by the "
-      "smallest node in it, once all edges were seen.\n\n"
+      "through `accepted`, as it is; one within a component is dropped. So `accepted` is a spanning forest, and behind "
+      "a sort by weight the minimum spanning forest. `labels` gives each of the nodes 0 … nodes - 1 with its "
+      "component, named by the smallest node in it, once all edges were seen.\n\n"
       "`tour` gives each node its place on a tour along the spanning trees, one component after another. Nodes of "
       "neighbouring places are near each other in the graph, and so are those of every piece of the tour: clusters, "
-      "however the nodes are numbered. How near they are depends on the order of the edges, which decides the trees. "
-      "A random order is good; sorted edges may make long, thin trees, so put a `shuffle` in front of those.\n\n"
+      "however the nodes are numbered. How near they are depends on the order of the edges, which decides the trees. A "
+      "random order is good; sorted edges may make long, thin trees, so put a `shuffle` in front of those.\n\n"
       "It takes 4 bytes of memory per node (8 from 2^32 nodes on), and as much again for `tour`, however many edges "
       "there are. Read any of the ports.";
   d.order = "accepted keeps: the input's order; labels and tour give: node";

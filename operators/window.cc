@@ -335,10 +335,9 @@ exec::operator_definition word<"window">() {
   d.summary = "Adds columns computed from neighbouring rows.";
   d.details =
       "In `let`, row[-1].x is column x of the row before and row[2].x of the second row behind, as far as `before` and "
-      "`after` "
-      "reach. Beyond the ends of the stream a neighbour has the values of `pad`, or 0 and empty text. The output has "
-      "the "
-      "columns of the input, then those of `let`. With `reset` rows have neighbours in their own group only.\n\n"
+      "`after` reach. Beyond the ends of the stream a neighbour has the values of `pad`, or 0 and empty text. The "
+      "output has the columns of the input, then those of `let`. With `reset` rows have neighbours in their own group "
+      "only.\n\n"
       "With `every` only the first row, the one so many rows behind it, and so on, come out, with their neighbours; "
       "row_number counts the rows that come out.";
   d.order = "keeps: the input's order";

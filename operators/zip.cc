@@ -130,9 +130,7 @@ exec::operator_definition word<"zip">() {
   d.summary = "Puts the columns of two streams side by side.";
   d.details =
       "Row i of the output is row i of `left` followed by row i of `right`, whose columns may get other names "
-      "(`rename`). "
-      "The job ends with an error when one has "
-      "more rows.";
+      "(`rename`). The job ends with an error when one has more rows.";
   d.order = "keeps: the order of left, or where nothing is known of it, of right";
   d.example =
       "ranks:  {op: scan, in: sorted, with: {number: rank}}\n"

@@ -53,14 +53,12 @@ const std::vector<exit_code>& exit_codes() {
       {number_of(error_kind::resources), "out of scratch or memory: try again with more",
        "Scratch is full or at its limit, a row is too long for the memory budget, the machine has no more memory.",
        "Give more scratch (-T DIR, as often as you like, or a higher limit) or more memory (-m). flowrun plan shows "
-       "how "
-       "much a job needs. With --resume the same command goes on where it stopped."},
+       "how much a job needs. With --resume the same command goes on where it stopped."},
       {number_of(error_kind::bad_spec), "the job is wrong",
        "The YAML, a parameter, a type, an expression or the order of rows is not as the operators need it; or the "
        "machine's configuration is wrong.",
        "Each fault says where it is, what was expected and what to do. flowrun check shows all of them without "
-       "running; "
-       "flowrun explain WORD says more about a word or a message."},
+       "running; flowrun explain WORD says more about a word or a message."},
       {129, "stopped by a hangup", "The terminal was closed (SIGHUP).",
        "Run it under tmux, nohup or systemd. No output was touched; with --resume the same command goes on."},
       {number_of(error_kind::cancelled), "stopped by Ctrl-C", "SIGINT came.",

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
@@ -18,6 +19,10 @@ namespace flowrun::runner {
 
 namespace {
 
+bool is_crash(int signal) {
+  return signal == SIGILL || signal == SIGABRT || signal == SIGBUS || signal == SIGFPE || signal == SIGSEGV;
+}
+
 void explain_exit_code(const std::string& text) {
   int number = -1;
   std::from_chars(text.data(), text.data() + text.size(), number);
@@ -28,6 +33,14 @@ void explain_exit_code(const std::string& text) {
         "causes   kill -9; the system, when memory ran out; a limit of the container or of the service\n"
         "to do    start it again, with a smaller -m where memory ran out; with --resume it goes on from what is "
         "finished\n");
+    return;
+  }
+  if (number > 128 && is_crash(number - 128)) {
+    print(fmt::format(
+        "exit code {}: crashed (128 + {}, as a shell shows it)\n\n"
+        "causes   a bug, mostly in a plugin: then the last line on standard error names the plugin and the node\n"
+        "to do    flowrun plugins check PLUGIN tries one hard; report others with the job\n",
+        number, number - 128));
     return;
   }
   if (code == nullptr)

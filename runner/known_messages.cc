@@ -24,8 +24,7 @@ const std::vector<known_message>& known_messages() {
        "`flowrun ops` lists the operators; words of plugins need `plugins: [NAME]` in the job."},
       {"unknown function", "An expression calls what the expression language doesn't have.",
        "`flowrun ops expressions` lists all functions. Aggregates such as `sum` belong into group, reduce and sort "
-       "with "
-       "combine."},
+       "with combine."},
       {"there is no node", "`in:` names a node that the job doesn't have.",
        "Check the spelling. Within a loop's body, names are those of the body, of what is carried and of the inputs."},
       {"are never used", "A node gives rows that no other node reads.",
@@ -148,6 +147,21 @@ const std::vector<known_message>& known_messages() {
        "the run that failed."},
       {"is no directory", "Scratch needs a directory, and the path is something else.",
        "Name a directory with `-T` or under `resources:`; one that isn't there is made."},
+      {"there is no plugin", "The job or the command names a plugin, and no directory that is looked into has it.",
+       "Give `--plugin PATH` with the file or its directory, or name the directory in FLOWRUN_PLUGIN_PATH. `flowrun "
+       "plugins` lists what is found."},
+      {"can't be loaded",
+       "A plugin is no shared object, is built for another version of the interface, or may be written by others.",
+       "`flowrun plugins` says what speaks against it. `chmod go-w FILE` takes the right to write from others; another "
+       "version is built again with this one's headers."},
+      {"can't be read again",
+       "`--resume` reads an input a second time after a kill, and standard input or a pipe is gone by then.",
+       "Write the input to a file first, or leave out `--resume`."},
+      {"starts over",
+       "Something is kept of an earlier run with `--resume`, and it doesn't fit this one: the message says what has "
+       "changed.",
+       "Nothing, if the change was meant: the result is right, only later. `flowrun plan --resume` with the same "
+       "options says before the run what would be used."},
       {"unknown option", "The command has no such option.",
        "`flowrun COMMAND --help` lists the options with examples."},
       {"is neither a command nor a job", "The first word is no command of flowrun, and there is no job of that name.",

@@ -243,6 +243,7 @@ class plugin_check {
                       counted(operators_.size() - untried.size(), "operator"), counted(num_tests_, "test"),
                       trial_settings().size(),
                       is_wrong_         ? "NOT as it has to be"
+                      : is_unfit_       ? "nothing is wrong with what could be tried"
                       : untried.empty() ? "nothing is wrong"
                                         : "nothing is wrong with these"));
     if (!untried.empty())

@@ -13,16 +13,15 @@ constexpr uint64_t few_rows = 512;
 
 const std::string chance = "it depends on something besides its input: time, addresses, memory that was never written";
 const std::string threads =
-    "threads share something that changes: what a stateless operator or a function keeps from "
-    "one call to the next, a static variable";
+    "threads share something that changes: what a stateless operator or a function keeps from one call to the next, a "
+    "static variable";
 const std::string cuts =
-    "it depends on where batches are cut: a stateless operator keeps something from one batch to "
-    "the next, an ordered one forgets it, or leave() loses rows or repeats them";
+    "it depends on where batches are cut: a stateless operator keeps something from one batch to the next, an ordered "
+    "one forgets it, or leave() loses rows or repeats them";
 const std::string memory = "it depends on how much memory there is, or on where rows lie while they wait";
 const std::string waiting = "it depends on when it is called: what it did before it was blocked is done again, or lost";
 const std::string ended =
-    "an operator whose job ends early hands on what the host says, lets go of what it has, and "
-    "leaves no files";
+    "an operator whose job ends early hands on what the host says, lets go of what it has, and leaves no files";
 
 void add_endings(std::vector<trial_setting>& out) {
   for (const double at : {0.0, 0.3, 0.6, 0.95})

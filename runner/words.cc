@@ -81,8 +81,7 @@ const plugins::candidate* named(const std::vector<plugins::candidate>& found, co
 std::string way_to_build(const std::string& name) {
   if (name != "arrow") return {};
   return "; the one for Parquet and Arrow is built from plugin/examples/arrow, whose README.md says how, and found "
-         "with "
-         "--plugin and the directory where it was built";
+         "with --plugin and the directory where it was built";
 }
 
 std::vector<const exec::operator_definition*> exchange_words() {

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "engine/base/units.h"
 #include "specs/yaml_advice.h"
 
 namespace flowrun::specs {
@@ -250,9 +251,10 @@ class tree_builder final : public YAML::EventHandler {
     num_values_ += num_values;
     text_bytes_ += text_bytes;
     if (num_values_ <= max_values && text_bytes_ <= max_tree_bytes) return;
+    const std::string most =
+        num_values_ > max_values ? fmt::format("{} values", format_count(max_values)) : "16 MiB of text";
     faults_.add(mark.is_null() ? open_position() : position_of(mark),
-                num_values_ > max_values ? fmt::format("more than {} values once every alias is copied out", max_values)
-                                         : std::string("more than 16 MiB of text once every alias is copied out"),
+                fmt::format("more than {}{}", most, anchors_.empty() ? "" : " once every alias is copied out"),
                 "a smaller job", "data belongs into files that a node reads");
     throw stop_reading{};
   }

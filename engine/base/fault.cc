@@ -138,6 +138,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   if (word.size() > longest) return {};
   std::string best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& candidate : candidates)
+    if (!word.empty() && candidate.ends_with(fmt::format(".{}", word))) return candidate;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest) continue;
     const size_t distance = edit_distance(word, candidate);

@@ -39,8 +39,8 @@ std::string render(const fault& f, std::string_view text);
 enum class of_alike { all, few };
 std::string render(std::vector<fault> faults, std::string_view text, of_alike shown = of_alike::all);
 
-// The candidate nearest to `word` in edit distance (insert, delete, change, swap), or empty when none is near enough to
-// be a likely slip (more than a third of the letters differ).
+// The candidate that ends in "." and `word`; else the nearest in edit distance (insert, delete, change, swap), or empty
+// when none is near enough to be a likely slip (more than a third of the letters differ).
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 // "did you mean 'X'?" or empty.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/clock.h"
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/expr/outside_function.h"
@@ -403,12 +404,16 @@ outcome pipeline::finish_stages() {
 }
 
 std::string pipeline::state() const {
-  static constexpr const char* names[] = {"io", "memory", "input", "output"};
+  static constexpr const char* things[] = {"a file, a disk or another program", "memory", "rows that others make",
+                                           "room for its rows"};
   mutex_lock lock(mutex_);
-  std::string text = fmt::format("workers {}, tickets {}", workers_, tickets_out_);
-  if (head_done_) text += ", head done";
-  if (head_waker_.blocked) text += fmt::format(", head blocked on {}", names[static_cast<size_t>(head_waker_.why)]);
-  if (gate_waker_.blocked) text += fmt::format(", gate blocked on {}", names[static_cast<size_t>(gate_waker_.why)]);
+  std::string text =
+      fmt::format("{} at work, {} under way", counted(workers_, "worker"), counted(tickets_out_, "piece"));
+  const auto add = [&](const std::string& name, const role_waker& waiting) {
+    if (waiting.blocked) text += fmt::format(", '{}' waits for {}", name, things[static_cast<size_t>(waiting.why)]);
+  };
+  add(tree_.head_name, head_waker_);
+  add(blocked_stage_ < tree_.stages.size() ? tree_.stages[blocked_stage_].name : tree_.head_name, gate_waker_);
   return text;
 }
 

@@ -77,7 +77,7 @@ class pipeline {
   void start();
   // Destroys head and stages: waits for their transfers. No worker may be inside any more, but wakes may still come.
   void dismantle();
-  // "merge: waiting for io", for the watchdog.
+  // "0 workers at work, 3 pieces under way, 'by_key' waits for memory", for the watchdog.
   std::string state() const;
 
  private:

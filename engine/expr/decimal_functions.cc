@@ -54,9 +54,8 @@ constexpr function table[] = {
     {"to_decimal", "to_decimal(x, n) → decimal[n]",
      "The number with n digits behind the point, a constant from 0 to 18: rounded where it has more, halves away from "
      "0. A float is what its bits exactly are: one that was read from 2.675 is a little less and becomes 2.67, while "
-     "the "
-     "literal 2.675 and the text '2.675' become 2.68. Of a text 0 if it is none or too large (is_decimal); of a number "
-     "that is too large the job ends.",
+     "the literal 2.675 and the text '2.675' become 2.68. Of a text 0 if it is none or too large (is_decimal); of a "
+     "number that is too large the job ends.",
      2, 2, to_decimal_function},
     {"is_decimal", "is_decimal(text, n) → bool",
      "Whether the text is a number such as -12.50 that has at most n digits behind the point (zeros at its end aside) "

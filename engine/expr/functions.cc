@@ -536,8 +536,8 @@ const std::vector<function_help>& operators() {
       {"between", "x between a and b  x not between a and b", "x >= a and x <= b: both ends are in."},
       {"like", "text like pattern  text not like pattern",
        "Whether the whole text is as the pattern says, a constant: % is any text, _ one character of UTF-8. A "
-       "backslash "
-       "in front of them, or of itself, takes their meaning away, as in r'10\\%'; in '10\\\\%' it is written twice."},
+       "backslash in front of them, or of itself, takes their meaning away, as in r'10\\%'; in '10\\\\%' it is written "
+       "twice."},
       {"not", "not c", "Negation of a bool."},
       {"and", "c and d", "Both."},
       {"or", "c or d", "At least one."},
@@ -551,16 +551,14 @@ const std::vector<function_help>& aggregates() {
         {"count", "count([condition]) → u64", "Rows; with a condition, those for which it is true."},
         {"sum", "sum(x)",
          "The sum, modulo 2^64 for integers: u64, i64 or f64. Of decimals it is exact, in x's type; the job ends where "
-         "it "
-         "is beyond that."},
+         "it is beyond that."},
         {"min", "min(x)", "The smallest value, in x's type."},
         {"max", "max(x)", "The largest value, in x's type."},
         {"first", "first(x)", "The value of the first row in input order."},
         {"last", "last(x)", "The value of the last row in input order."},
         {"count_distinct", "count_distinct(x)",
          "How many different values there are. A group or a reduce counts where x changes from one row to the next: "
-         "its "
-         "input has to be sorted by its keys and the column x. A sort that combines sorts by x itself."},
+         "its input has to be sorted by its keys and the column x. A sort that combines sorts by x itself."},
     };
     out.insert(out.end(), own_aggregates().begin(), own_aggregates().end());
     return out;

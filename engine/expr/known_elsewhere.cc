@@ -141,8 +141,7 @@ constexpr other_name others[] = {
 
 constexpr std::string_view row_of_largest =
     "max(x) or min(x) for the value alone; for the row that has it, {op: sort, with: {by: [key, -x]}} and behind it "
-    "{op: limit, "
-    "with: {count: 1, by: [key]}}, and by: [key, x] for the smallest (docs/how-to/top-k.md)";
+    "{op: limit, with: {count: 1, by: [key]}}, and by: [key, x] for the smallest (docs/how-to/top-k.md)";
 constexpr std::string_view most_frequent =
     "two sorts and a limit: by: [key, x] with combine: {n: count()}, by: [key, -n], and limit, with: {count: 1, by: "
     "[key]}";
@@ -151,12 +150,10 @@ constexpr std::string_view joined_texts =
     "emit: {key: key, all: all}, reset: [key]; behind it group has the whole text of each key, last(all)";
 constexpr std::string_view of_population =
     "variance(x), which divides by n - 1, beside n: count(), and in a map behind variance * f64(n - 1) / f64(n); sqrt "
-    "of "
-    "that is the standard deviation";
+    "of that is the standard deviation";
 constexpr std::string_view correlation =
     "n: count(), mx: avg(x), my: avg(y), sx: stddev(x), sy: stddev(y), xy: sum(f64(x) * f64(y)), and in a map behind "
-    "(xy "
-    "- f64(n) * mx * my) / (f64(n - 1) * sx * sy); f64(n - 1) as the last divisor alone gives the covariance";
+    "(xy - f64(n) * mx * my) / (f64(n - 1) * sx * sy); f64(n - 1) as the last divisor alone gives the covariance";
 
 constexpr other_name other_aggregates[] = {
     {"arg_max", row_of_largest},

@@ -314,13 +314,11 @@ constexpr own_aggregate table[] = {
     {"approx_quantile", "approx_quantile(x, q) → f64",
      "The value that lies at the share q, from 0 to 1, of the sorted values: q = 0.5 gives the median. Between two "
      "values it takes a point in proportion. It is exact for up to 4,096 values; for q = 0 and q = 1; for whole "
-     "numbers "
-     "below 256; and for larger ones, such as years, if all are above 1,023 and differ by less than 1,024. Otherwise "
-     "it "
-     "is a little off. Values within a factor of 2 of each other, such as times of one year: by at most a thousandth "
-     "of the difference between the largest and the smallest. Values of one sign within a factor of 65,000: by at most "
-     "0.4 % of the value; within a factor of 4 billion: 0.8 %, and so on. It takes up to 32 KiB for each group. Of no "
-     "rows it is NaN.",
+     "numbers below 256; and for larger ones, such as years, if all are above 1,023 and differ by less than 1,024. "
+     "Otherwise it is a little off. Values within a factor of 2 of each other, such as times of one year: by at most a "
+     "thousandth of the difference between the largest and the smallest. Values of one sign within a factor of 65,000: "
+     "by at most 0.4 % of the value; within a factor of 4 billion: 0.8 %, and so on. It takes up to 32 KiB for each "
+     "group. Of no rows it is NaN.",
      2, 2, bind_quantile},
 };
 

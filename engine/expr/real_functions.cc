@@ -144,8 +144,7 @@ constexpr function table[] = {
      "The nearest whole number, or number with n digits behind the point (below 0: before it); halves go away from 0. "
      "It is f64: x * 10^n, rounded as a float, then to a whole number, over 10^n, so that 2.675 becomes 2.68 and 1.005 "
      "becomes 1 (to_decimal goes by what the float exactly is). Of a decimal it is a decimal with that many digits "
-     "behind "
-     "the point, and n a constant.",
+     "behind the point, and n a constant.",
      1, 2, round_function},
     {"exp", "exp(x) → f64", "e to the power of x.", 1, 1, real_function<opcode::exp_f>},
     {"log", "log(x) → f64", "The natural logarithm; -inf of 0, NaN below.", 1, 1, real_function<opcode::log_f>},

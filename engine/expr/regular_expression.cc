@@ -313,17 +313,15 @@ constexpr function table[] = {
     {"regex_matches", "regex_matches(text, pattern) → bool",
      "Whether the pattern matches somewhere in the text; ^ and $ bind it to the ends. Patterns are constants in the "
      "syntax of RE2, over UTF-8; (?i) in front ignores case. In r'\\d+' a backslash is itself, in '\\\\d+' it is "
-     "written "
-     "twice.",
+     "written twice.",
      2, 2, nullptr, bind_matches},
     {"regex_extract", "regex_extract(text, pattern[, group]) → string",
      "What the first match has found, or one of its groups, by number or by name: (?P<name>…). Empty where nothing "
      "matches.",
      2, 3, nullptr, bind_extract},
     {"regex_replace", "regex_replace(text, pattern, by) → string",
-     "The text with every match replaced; in `by`, a constant, \\1 to \\9 are what the groups have found, and "
-     "\\0 is the "
-     "match. Write it as r'<\\0>': in quotes without the r, \\0 is the byte 0, which is refused.",
+     "The text with every match replaced; in `by`, a constant, \\1 to \\9 are what the groups have found, and \\0 is "
+     "the match. Write it as r'<\\0>': in quotes without the r, \\0 is the byte 0, which is refused.",
      3, 3, nullptr, bind_replace},
 };
 

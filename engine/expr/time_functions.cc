@@ -290,8 +290,7 @@ node_ptr strftime_function(const call_site& s) {
 constexpr function table[] = {
     {"to_date", "to_date(x[, pattern]) → date",
      "Of a text such as 2026-11-23, or of the pattern's form (as of strftime); 1970-01-01 if it is none (is_date). Of "
-     "a "
-     "timestamp its day, of an integer that many days after 1970-01-01.",
+     "a timestamp its day, of an integer that many days after 1970-01-01.",
      1, 2, to_time_function<type_kind::date>},
     {"to_timestamp", "to_timestamp(x[, pattern]) → timestamp",
      "Of a text such as 2026-11-23T22:15:03Z, or of the pattern's form; 1970-01-01 if it is none (is_timestamp). Of a "
@@ -303,14 +302,12 @@ constexpr function table[] = {
      is_time_function<type_kind::timestamp>},
     {"strftime", "strftime(t, pattern) → string",
      "The time in the pattern's form: %Y year, %m month, %d day, %H hour, %M minute, %S second, %f microsecond, %b "
-     "Nov, "
-     "%B November, %a Mon, %A Monday, %j day of the year, %y %e %u %V %I %p %z %Z %s %F %T %R %D as in C, %% a percent "
-     "sign.",
+     "Nov, %B November, %a Mon, %A Monday, %j day of the year, %y %e %u %V %I %p %z %Z %s %F %T %R %D as in C, %% a "
+     "percent sign.",
      2, 2, strftime_function},
     {"date_trunc", "date_trunc(unit, t)",
      "The beginning of the unit that t lies in, in t's type. Units: 'microsecond' 'millisecond' 'second' 'minute' "
-     "'hour' "
-     "'day' 'week' (from Monday) 'month' 'quarter' 'year'.",
+     "'hour' 'day' 'week' (from Monday) 'month' 'quarter' 'year'.",
      2, 2, trunc_function},
     {"date_add", "date_add(unit, n, t)",
      "n units after t, before it for n below 0; a month that is too short gives its last day. Stops at 0001-01-01 and "
@@ -318,15 +315,13 @@ constexpr function table[] = {
      3, 3, add_function},
     {"date_diff", "date_diff(unit, from, to) → i64",
      "How many beginnings of a unit lie behind `from` and up to `to`: from 23:59 to 00:01 it is 1 day. Below 0 where "
-     "`to` "
-     "comes first.",
+     "`to` comes first.",
      3, 3, diff_function},
     {"year", "year(t) → i64", "The year, 1 to 9999.", 1, 1, day_function<day_part::year>},
     {"quarter", "quarter(t) → i64", "The quarter of the year, 1 to 4.", 1, 1, day_function<day_part::quarter>},
     {"month", "month(x)",
      "The month of a time, 1 to 12, as i64. Of a text u8: 1 to 12 if it begins, behind blanks, with jan, feb, … dec in "
-     "any "
-     "case; else 0 (sort -M).",
+     "any case; else 0 (sort -M).",
      1, 1, month_function},
     {"day", "day(t) → i64", "The day of the month, 1 to 31.", 1, 1, day_function<day_part::day>},
     {"hour", "hour(t) → i64", "The hour of a timestamp, 0 to 23.", 1, 1, clock_function<clock_part::hour>},

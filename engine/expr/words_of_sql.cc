@@ -281,8 +281,7 @@ bool means_null(std::string_view name) {
 std::string instead_of_null(std::string_view column, bool present) {
   return fmt::format(
       "nothing is null here: where '{0}' is read, null_values: [\"\"] and missing: {{{0}: {0}_missing}} add a column "
-      "that "
-      "tells; then write {1}{0}_missing (docs/how-to/missing-values.md)",
+      "that tells; then write {1}{0}_missing (docs/how-to/missing-values.md)",
       column, present ? "not " : "");
 }
 

@@ -24,6 +24,24 @@ int open_to_read(const std::string& path) {
   return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
+bool is_fifo(const struct ::stat& info) { return S_ISFIFO(info.st_mode); }
+
+bool names_fifo(const std::string& path) {
+  struct ::stat info {};
+  return !names_descriptor(path) && ::stat(path.c_str(), &info) == 0 && is_fifo(info);
+}
+
+// -1 with ENXIO while nobody reads it.
+int open_fifo_to_write(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (descriptor < 0) return -1;
+  struct ::stat info {};
+  if (::fstat(descriptor, &info) == 0 && is_fifo(info) && fcntl(descriptor, F_SETFL, O_WRONLY) == 0) return descriptor;
+  close(descriptor);
+  errno = ENOSTR;  // something else has the name by now
+  return -1;
+}
+
 }  // namespace
 
 int open_to_write(const std::string& path) {
@@ -48,14 +66,15 @@ int descriptor_named(std::string_view path) {
 
 std::unique_ptr<descriptor_stream> descriptor_stream::open(const std::string& path, direction way) {
   const bool reading = way == direction::read;
-  const int descriptor = reading ? open_to_read(path) : open_to_write(path);
-  if (descriptor < 0)
+  const bool may_wait = !reading && names_fifo(path);
+  const int descriptor = reading ? open_to_read(path) : may_wait ? open_fifo_to_write(path) : open_to_write(path);
+  if (descriptor < 0 && !(may_wait && errno == ENXIO))
     throw error(reading ? error_kind::missing_input : error_kind::output,
                 fmt::format("can't open {}: {}", path, errno_text(errno)), "check that it is open and its permissions");
   const int stopper = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (stopper < 0) {
     const int cause = errno;
-    close(descriptor);
+    if (descriptor >= 0) close(descriptor);
     throw error(error_kind::resources, fmt::format("can't open {}: {}", path, errno_text(cause)),
                 "raise the limit of open files (ulimit -n)");
   }
@@ -66,7 +85,7 @@ descriptor_stream::descriptor_stream(std::string path, int descriptor, int stopp
     : path_(std::move(path)), descriptor_(descriptor), stopper_(stopper) {}
 
 descriptor_stream::~descriptor_stream() {
-  close(descriptor_);
+  if (descriptor_ >= 0) close(descriptor_);
   close(stopper_);
 }
 
@@ -85,6 +104,18 @@ int descriptor_stream::wait_for(short events) const {
     }
     if (waited[1].revents != 0) return ECANCELED;
     if (waited[0].revents != 0) return 0;
+  }
+}
+
+// No event tells that a reader has come.
+int descriptor_stream::wait_for_reader() {
+  constexpr int milliseconds = 20;
+  for (;;) {
+    descriptor_ = open_fifo_to_write(path_);
+    if (descriptor_ >= 0) return 0;
+    if (errno != ENXIO && errno != EINTR) return errno;
+    pollfd stopped = {stopper_, POLLIN, 0};
+    if (poll(&stopped, 1, milliseconds) > 0) return ECANCELED;
   }
 }
 
@@ -111,11 +142,13 @@ int64_t descriptor_stream::read(std::byte* data, size_t num_bytes) {
 }
 
 int64_t descriptor_stream::write(const std::byte* data, size_t num_bytes) {
+  if (descriptor_ < 0)
+    if (const int failure = wait_for_reader()) return -failure;
   // A blocking pipe that is ready takes PIPE_BUF bytes for sure; a larger write could keep us past stop().
   constexpr size_t sure_bytes = 4096;
   struct stat info {};
   const bool known = fstat(descriptor_, &info) == 0;
-  const bool is_pipe = known && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || isatty(descriptor_) == 1);
+  const bool is_pipe = known && (is_fifo(info) || S_ISSOCK(info.st_mode) || isatty(descriptor_) == 1);
   const bool blocking = (fcntl(descriptor_, F_GETFL) & O_NONBLOCK) == 0;
   unsigned num_retries = 0;
   for (size_t written = 0; written < num_bytes;) {

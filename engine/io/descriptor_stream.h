@@ -17,7 +17,7 @@ namespace flowrun::io {
 
 class descriptor_stream final : public byte_stream {
  public:
-  // Throws error(missing_input) or error(output). Doesn't wait for the other end of a FIFO when reading.
+  // Throws error(missing_input) or error(output). Doesn't wait for the other end of a FIFO.
   static std::unique_ptr<descriptor_stream> open(const std::string& path, direction way);
   ~descriptor_stream() override;
   descriptor_stream(const descriptor_stream&) = delete;
@@ -26,13 +26,17 @@ class descriptor_stream final : public byte_stream {
   const std::string& path() const { return path_; }
   int64_t read(std::byte* data, size_t num_bytes) override;
   uint64_t num_taken() const override { return num_read_; }
-  // Writes all. Returns num_bytes, or a negative errno; -ECANCELED after stop().
+  // Writes all. Returns num_bytes, or a negative errno; -ECANCELED after stop(). The first write to a FIFO, also one of
+  // no bytes, waits for its reader.
   int64_t write(const std::byte* data, size_t num_bytes);
   void stop() noexcept override;
+  // False before the first write to a FIFO that nobody had opened to read.
+  bool is_open() const { return descriptor_ >= 0; }
 
  private:
   descriptor_stream(std::string path, int descriptor, int stopper);
   int wait_for(short events) const;  // 0, or an errno
+  int wait_for_reader();             // the same
   // Where it was ready, and then moved nothing: not for ever, as in transfer.h.
   static bool is_tried_again(int cause, unsigned& num_retries);
 

@@ -111,7 +111,11 @@ class output_file::core {
 
   outcome finish(waker* waiting) {
     throw_failure();
-    if (!std::exchange(finishing_, true) && filling_ != nullptr && filled_ > 0) hand_over();
+    if (!std::exchange(finishing_, true)) {
+      // A reader of a FIFO waits for its end, also where there are no bytes.
+      if (stream_ != nullptr && num_bytes_ == 0 && !stream_->is_open()) filling_ = take_free(nullptr);
+      if (filling_ != nullptr && (filled_ > 0 || num_bytes_ == 0)) hand_over();
+    }
     if (rewritten_ == 0)  // the writes before may be of the same pages
       if (const outcome o = all_written(waiting); o.is_blocked()) return o;
     while (rewrites_ && rewritten_ < beginning_.size()) {

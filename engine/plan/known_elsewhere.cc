@@ -19,14 +19,12 @@ constexpr std::string_view distinct =
     "sort, with: {by: [column, …], unique: true}; for input that is sorted, limit, with: {count: 1, by: [column, …]}";
 constexpr std::string_view grouped =
     "group behind a sort, or a sort that does both, with: {by: [column], combine: {n: count()}}; what is computed gets "
-    "a "
-    "name there, by: [{day: \"date_trunc('day', t)\"}]";
+    "a name there, by: [{day: \"date_trunc('day', t)\"}]";
 constexpr std::string_view first_rows = "limit, with: {count: 10}";
 constexpr std::string_view last_rows =
     "sort, with: {by: [-column], limit: 10} for the rows with the largest values; for the last of all rows, a scan, "
     "with: {number: n}, a reduce of it called all, with: {let: {total: count()}}, and a filter of the scan, scalars: "
-    "all, "
-    "with: {where: n + 10 >= all.total}";
+    "all, with: {where: n + 10 >= all.total}";
 constexpr std::string_view converted =
     "map, with: {\"*\": all, column: f64(column)}: types are functions, and to_u64(text) reads a number";
 constexpr std::string_view pivoted =
@@ -39,8 +37,7 @@ constexpr std::string_view csv_read = "file.read_csv, or file.write_csv";
 constexpr std::string_view parquet_read =
     "arrow.read_parquet, of a plugin: plugins: [arrow] in the job, and --plugin DIR for where it was built "
     "(plugin/examples/arrow/README.md says how); without it DuckDB makes a CSV file: COPY (FROM 'x.parquet') TO "
-    "'x.csv' "
-    "(HEADER)";
+    "'x.csv' (HEADER)";
 constexpr std::string_view parquet_written =
     "arrow.write_parquet, of a plugin: plugins: [arrow] in the job, and --plugin DIR for where it was built "
     "(plugin/examples/arrow/README.md says how)";
@@ -63,8 +60,7 @@ constexpr std::string_view of_groups =
 constexpr std::string_view several_rows = "flat_map, or tokens for the words of a text";
 constexpr std::string_view sampled =
     "filter, with: {where: \"rand_f64(1, row_number) < 0.01\"} for a share, or shuffle, with: {limit: 1000} for so "
-    "many "
-    "rows";
+    "many rows";
 constexpr std::string_view beside_every_row =
     "reduce for the values of all rows, and scalars: NODE beside in: of the node whose expressions name them: "
     "NODE.column";

@@ -88,7 +88,10 @@ class shape_checker {
     switch (p.kind) {
       case parameter_kind::integer:
         right = specs::to_uint(v).has_value() && *specs::to_uint(v) <= static_cast<uint64_t>(INT64_MAX);
-        if (!right && specs::looks_octal(text)) hint = "leave out the leading zeros, or write 0o… for an octal number";
+        if (!right && specs::looks_octal(text))
+          hint = "leave out the leading zeros, or write 0o… for an octal number";
+        else if (!right && text.find_first_not_of("0123456789") == std::string::npos)
+          hint = fmt::format("the largest is {}", INT64_MAX);
         break;
       case parameter_kind::bytes: right = specs::to_bytes(v).has_value(); break;
       case parameter_kind::number: right = specs::to_double(v).has_value(); break;

@@ -97,25 +97,19 @@ std::string rules_markdown() {
 
 constexpr std::string_view about_times =
     "A `date` is a number of days since 1970-01-01 (i32), a `timestamp` one of microseconds since then, UTC (i64); "
-    "both "
-    "are ordered, compared and used as keys as such. Texts of them have the years 0001 to 9999: `2026-11-23`, and "
+    "both are ordered, compared and used as keys as such. Texts of them have the years 0001 to 9999: `2026-11-23`, and "
     "`2026-11-23T22:15:03.123456Z`, where T may be a blank, and seconds, fraction and zone may be left out; a zone "
-    "such as "
-    "`+02:00` is taken off, and more than six digits of a fraction are cut. Beside a time, a constant text in an "
-    "expression is one: `day >= '2026-01-01'`. `date + n` adds days, the difference of two dates is in days, that of "
-    "two "
-    "timestamps in microseconds; `date_add` and `date_diff` have other units. What is computed stops at 0001-01-01 and "
-    "9999-12-31.\n\n";
+    "such as `+02:00` is taken off, and more than six digits of a fraction are cut. Beside a time, a constant text in "
+    "an expression is one: `day >= '2026-01-01'`. `date + n` adds days, the difference of two dates is in days, that "
+    "of two timestamps in microseconds; `date_add` and `date_diff` have other units. What is computed stops at "
+    "0001-01-01 and 9999-12-31.\n\n";
 
 constexpr std::string_view about_decimals =
     "A `decimal[S]` is exact, as money wants it: an integer of 64 bits (i64) that counts units of 10^-S, S from 0 to "
-    "18, "
-    "ordered, compared and used as a key as that. Its text has S digits behind the point: `-12.50` of decimal[2]. "
-    "Texts "
-    "that are read may have fewer digits, or more zeros at the end; other digits behind the S-th make them malformed. "
-    "Expressions compute with decimals as the rules below say. In a row file it takes 8 bytes. Inside {…} and […], "
-    "write "
-    "\"decimal[2]\" in quotes.\n\n";
+    "18, ordered, compared and used as a key as that. Its text has S digits behind the point: `-12.50` of decimal[2]. "
+    "Texts that are read may have fewer digits, or more zeros at the end; other digits behind the S-th make them "
+    "malformed. Expressions compute with decimals as the rules below say. In a row file it takes 8 bytes. Inside {…} "
+    "and […], write \"decimal[2]\" in quotes.\n\n";
 
 }  // namespace
 

@@ -79,8 +79,8 @@ REFUSALS = {
     "grid-graph": [out_of_range({"width": 0, "nodes": 10}, {}, "1 to 4294967296")],
     "bit-reversal": [
         out_of_range({"bits": 0}, {"input": b""}, "1 to 40"),
-        refusal("too many rows", {"bits": 1}, {"input": pack([(i,) for i in range(3)], [8])}, ["permute: the input has 3", "1 bits make 2 places"]),
-        refusal("too few rows", {"bits": 3}, {"input": pack([(i,) for i in range(5)], [8])}, ["permute: the input has 5 rows", "3 bits make 8 places"]),
+        refusal("too many rows", {"bits": 1}, {"input": pack([(i,) for i in range(3)], [8])}, ["the input has 3", "1 bits make 2 places"]),
+        refusal("too few rows", {"bits": 3}, {"input": pack([(i,) for i in range(5)], [8])}, ["the input has 5 rows", "3 bits make 8 places"]),
     ],
     "matrix-transpose": [
         refusal("too many", {"rows": 2, "columns": 2}, {"input": pack([(i,) for i in range(5)], [8])}, ["check 'complete'", "values: 5"]),

@@ -68,6 +68,16 @@ TEST(csv_advice, a_time_may_have_a_form_of_its_own) {
   EXPECT_EQ(advice("amount", "03.02.2026"), "");
 }
 
+TEST(csv_advice, a_first_line_may_be_a_header) {
+  const record::column& amount = columns()[0];
+  EXPECT_EQ(advice_on_name(amount, "amount"),
+            "if this line is a header, say header: true, or columns: header to go by its names");
+  EXPECT_EQ(advice_on_name(amount, "Amount"),
+            "if this line is a header, say columns: header, with names: {amount: \"Amount\"}");
+  for (const std::string text : {"", "amoun", "amount ", "day", "1"})
+    EXPECT_EQ(advice_on_name(amount, text), "") << text;
+}
+
 // The parser says which column and which field; of other faults it says neither.
 TEST(csv_advice, is_made_of_what_the_parser_says) {
   const record::row_type type({columns()[0], columns()[1]});

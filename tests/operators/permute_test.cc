@@ -129,11 +129,12 @@ TEST(permute, reports_what_is_no_permutation) {
     ADD_FAILURE() << "no error";
     return std::string();
   };
-  EXPECT_THAT(problem("to: v", {"0", "1", "1", "3"}), HasSubstr("two rows go to place 1"));
+  EXPECT_THAT(problem("to: v", {"0", "1", "1", "3"}), HasSubstr("node 'x': two rows go to place 1"));
   EXPECT_THAT(problem("to: v", {"0", "3", "1"}), HasSubstr("no row goes to place 2; the next one goes to 3"));
   EXPECT_THAT(problem("to: v", {"1", "2"}), HasSubstr("no row goes to place 0"));
   EXPECT_THAT(problem("to: 'i64(v) - 1'", {"0", "1"}), HasSubstr("the next one goes to -1"));
-  EXPECT_THAT(problem("bits: reverse, n: 2", numbers(3)), HasSubstr("the input has 3 rows, but 2 bits make 4 places"));
+  EXPECT_THAT(problem("bits: reverse, n: 2", numbers(3)),
+              HasSubstr("node 'x': the input has 3 rows, but 2 bits make 4 places"));
   EXPECT_THAT(problem("bits: reverse, n: 2", numbers(5)), HasSubstr("5 or more rows"));
   EXPECT_THAT(problem("bits: reverse, n: 20", numbers(5)), HasSubstr("the input has 5 rows"));
 }

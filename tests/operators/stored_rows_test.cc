@@ -91,7 +91,7 @@ TEST(partition, names_the_row_without_a_bucket) {
     ADD_FAILURE() << "no error";
     return std::string();
   };
-  EXPECT_THAT(problem("k"), HasSubstr("row 2 goes to bucket 3, but there are only buckets 0 to 2"));
+  EXPECT_THAT(problem("k"), HasSubstr("node 'x': row 2 goes to bucket 3, but there are only buckets 0 to 2"));
   EXPECT_THAT(problem("i % 3"), HasSubstr("row 2 goes to bucket -1"));
 }
 

@@ -344,6 +344,7 @@ extern "C" __attribute__((visibility("default"))) int flowrun_plugin_v1(const fr
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         for part in parts:
             self.assertIn(part, done.stdout + done.stderr)
+        return done.stdout
 
     def test_what_plugins_check_finds(self):
         first = """plugin.add(fr::aggregate("bad").signature("bad(x)").help("Bad.")%s.overload<uint64_t>(
@@ -354,9 +355,11 @@ extern "C" __attribute__((visibility("default"))) int flowrun_plugin_v1(const fr
         self.check(BAD % ("s += ++calls;", "", ""), "gives other results the second time")
         self.check(BAD % ("", "", "throw 1;"), "bad(u64): fails", "an exception of an unknown type")
         self.check(BAD % ("static uint64_t before; std::swap(before, x);", "", ""), "gives")
-        self.check("""plugin.add(fr::aggregate("bad").signature("bad(x)").help("Bad.").overload<double>(
+        said = self.check("""plugin.add(fr::aggregate("bad").signature("bad(x)").help("Bad.").overload<double>(
             [](double& s, double x) { s += x; }, [](double& s, double more) { s += more; }, [](double s) { return s; }));""",
-                   "bad(f64): gives another result from states that are combined")
+                          "bad(f64): gives another result from states that are combined",
+                          "; where combining rounds, fr::not_combinable stands in its place")
+        self.assertEqual(said.count("bad(f64): "), 1, said)
         # A state that is larger than it says.
         self.check("""struct two { uint64_t a = 0, b = 0; };
           struct size { size_t state_bytes() const { return 8; } };

@@ -129,6 +129,7 @@ class good_test(plugin_tests):
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("can't be tried", done.stdout)
         self.assertIn("often", done.stdout)
+        self.assertIn("nothing is wrong with what could be tried", done.stdout)
 
 
 class faulty_test(plugin_tests):

@@ -175,7 +175,7 @@ def read_csv(settings, node, files):
             else:
                 values = [read_field(settings, c, fields[at], quoted[at]) for at, c in zip(places, columns)]
             if None in values:
-                if b"\n" in raw and isinstance(node.on_error, dict):
+                if b"\n" in raw and port_of(node) not in ("fail", "skip"):
                     raise undefined("in which of its lines a record is wrong")
                 bad.append((raw, line, 0, b""))
             else:
@@ -184,10 +184,15 @@ def read_csv(settings, node, files):
     return with_rejects(node, table({**columns, **{c: "bool" for c in told.values()}}, rows), bad, lines)
 
 
+def port_of(node):
+    """Where malformed lines go: fail, skip or a port."""
+    how = node.on_error or "fail"
+    return how["to"] if isinstance(how, dict) else how
+
+
 def with_rejects(node, t, bad, lines):
     """{port: table} of a source with on_error. `bad`: rows of REJECTED; `lines`: how many there were in all."""
-    how = node.on_error or "fail"
-    port = how["to"] if isinstance(how, dict) else how
+    how, port = node.on_error, port_of(node)
     if bad and port == "fail":
         raise job_fails("malformed lines")
     if isinstance(how, dict) and "max_ratio" in how and len(bad) > how["max_ratio"] * lines:

@@ -116,7 +116,7 @@ def ascii_case(text, first, last, distance):
     return bytes(b + distance if first <= b <= last else b for b in text)
 
 
-NUMBER = re.compile(rb"-?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
+NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 NAMED = re.compile(rb"-?(inf|infinity|nan)\Z", re.I)
 
 

@@ -84,6 +84,22 @@ nodes:
         self.write("job.yaml", job.replace("MORE", more))
         self.assertEqual(self.flowrun("-q", "job.yaml").stdout, "1,2026-02-03,0\n")
 
+    def test_a_header_that_nobody_told_of(self):
+        job = """flowrun: 1
+nodes:
+  rows: {op: file.read_csv, with: {path: a.csv, type: {id: u32, n: i64}MORE}}
+  write: {op: file.write_csv, in: rows, with: {path: "-"}}
+"""
+        for header, advised in (("id,n", "header: true"), ("id,n", "columns: header"),
+                                ("ID,n", 'columns: header, with names: {id: "ID"}')):
+            self.write("a.csv", header + "\n1,2\n")
+            self.write("job.yaml", job.replace("MORE", ""))
+            self.fails(65, self.flowrun("-q", "job.yaml"), 'a.csv:1:1: expected u32, got "', "if this line is a header, say ", advised)
+            self.write("job.yaml", job.replace("MORE", ", " + advised.replace("with ", "")))
+            self.assertEqual(self.flowrun("-q", "job.yaml").stdout, "1,2\n")
+        self.write("a.csv", "id,n\nid,3\n")
+        self.assertNotIn("if this line is a header", self.flowrun("-q", "job.yaml").stderr)
+
     def test_a_header_that_is_longer_than_what_is_looked_at(self):
         names = ",".join(f"x{i}" for i in range(250_000))
         self.write("a.csv", f"{names},n (1)\n")

@@ -109,7 +109,17 @@ class explain_test(process_test):
     def messages_of_commands(self):
         self.write("job.yaml", JOB)
         self.write("a file", "")
-        commands = [("there-is-none.yaml",), ("valdate", "job.yaml"), ("job.yaml", "--nope"), ("job.yaml", "-T", "a file")]
+        self.write("sorted.yaml", """flowrun: 1
+nodes:
+  rows: {op: generate, with: {rows: 1000, columns: {x: i}}}
+  sorted: {op: sort, in: rows, with: {by: [-x]}}
+  small: {op: check, in: sorted, with: {where: "x < 1"}}
+  out: {op: file.write_csv, in: small, with: {path: "-"}}
+""")
+        kept = ("sorted.yaml", "--resume", "--force-spill", "-T", ".")
+        commands = [("there-is-none.yaml",), ("valdate", "job.yaml"), ("job.yaml", "--nope"), ("job.yaml", "-T", "a file"),
+                    ("job.yaml", "--plugin", "none"), ("job.yaml", "--plugin", "a file"), ("run", "-", "--resume"), kept,
+                    (*kept, "--verify")]  # fmt: skip
         return "".join(self.flowrun(*words).stderr for words in commands)
 
     def messages_of_jobs(self):
@@ -168,9 +178,15 @@ class explain_test(process_test):
         self.assertIn("exit code 137: killed", done.stdout)
         self.assertIn("--resume", done.stdout)
 
+    def test_what_a_shell_shows_of_a_process_that_crashed(self):
+        for number in (132, 134, 135, 136, 139):
+            said = self.explained(str(number))
+            self.assertIn(f"exit code {number}: crashed (128 + {number - 128}", said)
+            self.assertIn("flowrun plugins check PLUGIN", said)
+
     def test_what_there_is_not(self):
         self.fails(64, self.flowrun("explain", "99"), "flowrun has no exit code 99", "flowrun explain lists them")
-        self.fails(64, self.flowrun("explain", "139"), "no exit code 139", "signal N ended a process: 11")
+        self.fails(64, self.flowrun("explain", "140"), "no exit code 140", "signal N ended a process: 12")
         self.fails(64, self.flowrun("explain", "99999999999999999999"), "flowrun has no exit code")
         self.fails(64, self.flowrun("explain", "srot"), "did you mean 'sort'?")
 

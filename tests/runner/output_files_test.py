@@ -2,6 +2,9 @@
 """Outputs: none is lost to another one, even where two names lead to one file, and nothing is left behind."""
 
 import os
+import pathlib
+import signal
+import time
 
 from flowrun_process import job_with_sinks, main, process_test
 
@@ -101,6 +104,34 @@ class one_file_test(process_test):
         self.assertEqual(running.returncode, 73, said)
         self.assertIn("two outputs are one file", said)
         self.assertNotIn("out", self.files())
+
+    def waiting_for_a_reader(self):
+        running = self.start("run", "job.yaml")
+        threads = pathlib.Path(f"/proc/{running.pid}/task")
+        end = time.monotonic() + 60
+        while "flowrun-write\n" not in [(thread / "comm").read_text() for thread in threads.iterdir()]:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        return running
+
+    def test_a_pipe_whose_reader_comes_late(self):
+        os.mkfifo(self.dir / "pipe")
+        for rows, expected in ((3, "0\n1\n2\n"), (0, "")):
+            self.write(
+                "job.yaml",
+                f"flowrun: 1\nnodes:\n  rows: {{op: generate, with: {{rows: {rows}, columns: {{x: i}}}}}}\n"
+                "  out: {op: file.write_csv, in: rows, with: {path: pipe}}\n",
+            )
+            for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+                running = self.waiting_for_a_reader()
+                running.send_signal(number)
+                _, said = running.communicate(timeout=60)
+                self.assertEqual(running.returncode, code, said)
+                self.assertNotIn("before the job had wound down", said)
+            running = self.waiting_for_a_reader()
+            self.assertEqual((self.dir / "pipe").read_text(), expected)
+            _, said = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 0, said)
 
     def test_sort_may_replace_its_input(self):
         self.write("lines", "b\na\n")

@@ -139,7 +139,7 @@ TEST(yaml_traps, alias_bomb_of_values) {
     for (int j = 0; j < 10; ++j) text += (j ? ", *k" : "*k") + std::to_string(i - 1);
     text += "]\n";
   }
-  EXPECT_THAT(only_fault(text).message, HasSubstr("more than 100000 values"));
+  EXPECT_EQ(only_fault(text).message, "more than 100,000 values once every alias is copied out");
 }
 
 TEST(yaml_traps, alias_bomb_of_text) {
@@ -152,7 +152,7 @@ TEST(yaml_traps, alias_bomb_of_text) {
 TEST(yaml_traps, too_many_values) {
   std::string text = "flowrun: 1\nnodes: [";
   for (int i = 0; i < 200'000; ++i) text += "1,";
-  EXPECT_THAT(only_fault(text + "]\n").message, HasSubstr("more than 100000 values"));
+  EXPECT_EQ(only_fault(text + "]\n").message, "more than 100,000 values");
 }
 
 TEST(yaml_traps, file_too_large) {

@@ -32,8 +32,7 @@ constexpr file_mark marks[] = {
     {"\x93NUMPY", "an array of NumPy", "leave --as, --delimiter and --header out"},
     {"PAR1", "Parquet",
      "the plugin arrow reads it, arrow.read_parquet, and tells the types: plugin/examples/arrow/README.md says how it "
-     "is "
-     "built; or DuckDB makes a CSV file of it: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\""},
+     "is built; or DuckDB makes a CSV file of it: duckdb -c \"COPY 'FILE' TO 'FILE.csv'\""},
     {"ARROW1", "Arrow IPC",
      "the plugin arrow reads it, arrow.read_ipc, and tells the types: plugin/examples/arrow/README.md says how it is "
      "built"},

@@ -66,11 +66,12 @@ class loading_stage : public exec::ordered_stage {
         load_(std::make_shared<aligned_buffer>(load_rows_ * row_bytes_)),
         job_(c.job),
         state_(c.state),
-        counters_(c.counters) {}
+        counters_(c.counters),
+        node_(c.node.id) {}
 
   outcome push(record::batch& in, exec::output&, waker& w) override {
     if (in.num_rows > num_places() - num_rows_)
-      throw wrong_number_of_rows(fmt::format("{} or more", num_rows_ + in.num_rows), matrix_.num_bits());
+      throw wrong_number_of_rows(node_, fmt::format("{} or more", num_rows_ + in.num_rows), matrix_.num_bits());
     while (in.num_rows > 0) {
       if (loaded_ == load_rows_)
         if (const outcome o = unload(w); o.is_blocked()) return o;
@@ -83,7 +84,7 @@ class loading_stage : public exec::ordered_stage {
     return outcome::ready();
   }
   outcome finish(exec::output&, waker& w) override {
-    if (num_rows_ != num_places()) throw wrong_number_of_rows(fmt::format("{}", num_rows_), matrix_.num_bits());
+    if (num_rows_ != num_places()) throw wrong_number_of_rows(node_, fmt::format("{}", num_rows_), matrix_.num_bits());
     return end(w);
   }
 
@@ -104,6 +105,7 @@ class loading_stage : public exec::ordered_stage {
   exec::services& job_;
   std::any& state_;
   exec::node_counters& counters_;
+  const std::string node_;
 };
 
 class memory_stage final : public loading_stage {
@@ -344,9 +346,9 @@ void add_reading_of_blocks(exec::assembly& to, exec::build_context& c) {
   }
 }
 
-error wrong_number_of_rows(const std::string& rows, unsigned num_bits) {
+error wrong_number_of_rows(const std::string& node, const std::string& rows, unsigned num_bits) {
   return error(error_kind::bad_data,
-               fmt::format("permute: the input has {} rows, but {} bits make {} places", rows, num_bits,
+               fmt::format("node '{}': the input has {} rows, but {} bits make {} places", node, rows, num_bits,
                            uint64_t{1} << num_bits),
                "give it as many rows as the bits can count");
 }

@@ -47,7 +47,7 @@ void add_permuting_in_blocks(exec::assembly& to, exec::build_context& c, const b
 // The work, if that was the intake.
 void add_reading_of_blocks(exec::assembly& to, exec::build_context& c);
 
-// The number of rows is not that of the places.
-error wrong_number_of_rows(const std::string& rows, unsigned num_bits);
+// The number of rows that `node` gets is not that of the places.
+error wrong_number_of_rows(const std::string& node, const std::string& rows, unsigned num_bits);
 
 }  // namespace flowrun::operators

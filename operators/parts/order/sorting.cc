@@ -77,11 +77,10 @@ std::vector<plan::parameter_declaration> sorting_parameters() {
            .choices = {"none", "delta", "lz4", "zstd"},
            .help = "How the sorted runs are stored on scratch: as they are (none), as differences of "
                    "neighbours (delta: only for rows of at most 16 bytes that are sorted whole, and cheap), or "
-                   "compressed by lz4 or zstd (any rows; zstd makes them shorter, lz4 takes less of the "
-                   "processor). It pays where the disks are slower than the processor. Each block of a run is "
-                   "compressed by itself; those that don't get shorter are stored as they are. What is written "
-                   "and read, and the space it takes, shrinks; memory and fan-in stay what they "
-                   "are. The rows that come out are the same."}};
+                   "compressed by lz4 or zstd (any rows; zstd makes them shorter, lz4 takes less of the processor). It "
+                   "pays where the disks are slower than the processor. Each block of a run is compressed by itself; "
+                   "those that don't get shorter are stored as they are. What is written and read, and the space it "
+                   "takes, shrinks; memory and fan-in stay what they are. The rows that come out are the same."}};
 }
 
 sorting read_sorting(plan::node_checker& node, const record::row_type& rows, bool few) {

@@ -18,10 +18,15 @@ constexpr std::array<std::string_view, 19> texts_for_nothing = {
     "",  "na", "n/a", "n.a.", "#n/a", "nan", "null", "nil",     "none",   "\\n",
     "-", "--", "---", "?",    ".",    "..",  "*",    "missing", "unknown"};
 
-bool stands_for_nothing(std::string_view field) {
-  std::string small(field);
-  std::transform(small.begin(), small.end(), small.begin(),
+std::string in_small_letters(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+bool stands_for_nothing(std::string_view field) {
+  std::string small = in_small_letters(field);
   const size_t first = std::min(small.find_first_not_of(' '), small.size());
   small = small.substr(first, small.find_last_not_of(' ') + 1 - first);
   return std::find(texts_for_nothing.begin(), texts_for_nothing.end(), small) != texts_for_nothing.end();
@@ -86,6 +91,13 @@ std::string advice_on_field(const record::row_type& type, size_t column, std::st
   if (missing.is_missing(field)) return "give it one of them: " + way_to_allow(of);
   if (stands_for_nothing(field)) return advice_on_missing(of, field, missing, missing.columns[column].allowed);
   return of.type.is_time() && !times.has(column) ? advice_on_time(of, field) : std::string();
+}
+
+std::string advice_on_name(const record::column& column, std::string_view field) {
+  if (field == column.name) return "if this line is a header, say header: true, or columns: header to go by its names";
+  if (in_small_letters(field) != in_small_letters(column.name)) return {};
+  return fmt::format("if this line is a header, say columns: header, with names: {{{}: {}}}", column.name,
+                     in_quotes(field));
 }
 
 }  // namespace flowrun::operators

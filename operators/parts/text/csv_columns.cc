@@ -30,8 +30,7 @@ std::vector<plan::parameter_declaration> csv_column_parameters() {
   out[2].kind = plan::parameter_kind::column_texts;
   out[2].help =
       "With `columns: header`: what the header calls a column of `type`, such as {amount: \"Amount (EUR)\"}; else it "
-      "has "
-      "the column's name.";
+      "has the column's name.";
   return out;
 }
 

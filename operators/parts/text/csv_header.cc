@@ -83,9 +83,7 @@ void check_csv_header(const std::string& path, std::string_view record, const re
                         first < expected.size() ? quoted_excerpt(expected[first]) : "no such column"),
       advice_on_delimiter(record, expected, format) + advice_on_names(found, expected) +
           "give `type` the columns in the file's order and by its names (`flowrun infer` prints it); if the names "
-          "don't "
-          "matter, "
-          "say `header: false` and drop the first line before, or with `on_error: skip`");
+          "don't matter, say `header: false` and drop the first line before, or with `on_error: skip`");
 }
 
 }  // namespace flowrun::operators

@@ -63,8 +63,7 @@ std::vector<plan::parameter_declaration> csv_missing_parameters() {
   out[0].kind = plan::parameter_kind::texts;
   out[0].help =
       "Fields with one of these texts are missing values, such as [\"\", \"NA\"]. A string or bytes[N] keeps such a "
-      "text "
-      "in quotes, and where its column has neither `default` nor `missing`.";
+      "text in quotes, and where its column has neither `default` nor `missing`.";
   for (plan::parameter_declaration& p : missing_column_parameters()) out.push_back(std::move(p));
   return out;
 }

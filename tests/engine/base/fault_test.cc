@@ -103,6 +103,7 @@ TEST(nearest, finds_one_slip_of_each_kind) {
   EXPECT_EQ(nearest("gruop", words), "group");
   EXPECT_EQ(nearest("file.read_cvs", words), "file.read_csv");
   EXPECT_EQ(nearest("nap", words), "map");
+  EXPECT_EQ(nearest("explode", {"explore", "trek.explode"}), "trek.explode");
 }
 
 TEST(nearest, offers_nothing_when_nothing_is_near) {

@@ -138,7 +138,7 @@ TEST(pipeline, a_blocked_gate_stops_the_head_and_a_wake_starts_it_again) {
     rig.start(chain(counting_source(100, &alive), stages_of(stage(jitter()), stage(std::move(sink)))));
     rig.settle();
     EXPECT_EQ(alive, static_cast<int>(setting.max_tickets));
-    EXPECT_NE(rig.running().state().find("gate blocked on output"), std::string::npos) << rig.running().state();
+    EXPECT_NE(rig.running().state().find("waits for room for its rows"), std::string::npos) << rig.running().state();
     sleeper.load()->wake();  // spurious: it looks again and sleeps on
     rig.settle();
     EXPECT_EQ(taken, 0U);

@@ -352,6 +352,44 @@ TEST_P(output_file_test, writes_to_pipes) {
   EXPECT_EQ(got, content);
 }
 
+TEST_P(output_file_test, a_pipe_waits_for_its_reader) {
+  const std::string path = home / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  for (const size_t num_bytes : {size_t{0}, size_t{300'001}}) {
+    const auto content = random_bytes(num_bytes);
+    {
+      blocking_waker waker;  // outlives the file
+      output_file dropped(*io, path, {.chunk_bytes = 4096, .depth = 2});
+      size_t consumed = 0;
+      EXPECT_EQ(dropped.write(content, consumed, &waker).is_blocked(), num_bytes > 0);
+      if (num_bytes == 0) {
+        EXPECT_TRUE(dropped.finish(&waker).is_blocked());
+      }
+    }
+    std::vector<std::byte> got;
+    output_file out(*io, path, {.chunk_bytes = 4096});
+    std::thread reader([&] { got = load(path); });
+    write_all(out, content);
+    finish(out);
+    reader.join();
+    EXPECT_EQ(got, content);
+  }
+}
+
+TEST_P(output_file_test, what_takes_the_name_of_a_pipe_is_left_alone) {
+  const std::string path = home / "pipe";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  output_file out(*io, path, {});
+  std::filesystem::remove(path);
+  std::ofstream(path) << std::string(100, 'x');
+  const error failure = error_of([&] {
+    write_all(out, random_bytes(10));
+    finish(out);
+  });
+  EXPECT_EQ(failure.kind(), error_kind::io);
+  EXPECT_EQ(std::filesystem::file_size(path), 100U);
+}
+
 TEST_P(output_file_test, a_reader_that_leaves_is_an_error) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
