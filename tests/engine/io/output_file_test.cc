@@ -367,10 +367,13 @@ TEST_P(output_file_test, a_pipe_waits_for_its_reader) {
       }
     }
     std::vector<std::byte> got;
-    output_file out(*io, path, {.chunk_bytes = 4096});
-    std::thread reader([&] { got = load(path); });
-    write_all(out, content);
-    finish(out);
+    std::thread reader;
+    {
+      output_file out(*io, path, {.chunk_bytes = 4096});
+      reader = std::thread([&] { got = load(path); });
+      write_all(out, content);
+      finish(out);
+    }  // the pipe ends here
     reader.join();
     EXPECT_EQ(got, content);
   }
