@@ -136,10 +136,11 @@ std::string render(std::vector<fault> faults, std::string_view text, of_alike sh
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr size_t longest = 64;  // longer words are no slips of typing, and the table would grow
   if (word.size() > longest) return {};
+  const std::string behind_prefix = fmt::format(".{}", word);
+  for (const std::string& candidate : candidates)
+    if (!word.empty() && candidate.ends_with(behind_prefix)) return candidate;
   std::string best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : candidates)
-    if (!word.empty() && candidate.ends_with(fmt::format(".{}", word))) return candidate;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest) continue;
     const size_t distance = edit_distance(word, candidate);

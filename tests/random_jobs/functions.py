@@ -117,7 +117,7 @@ def ascii_case(text, first, last, distance):
 
 
 NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
-NAMED = re.compile(rb"-?(inf|infinity|nan)\Z", re.I)
+NAMED = re.compile(rb"[+-]?(inf|infinity|nan)\Z", re.I)
 
 
 def whole_number(kind):
@@ -135,7 +135,7 @@ def real_number(text):
     if NAMED.match(text):
         raise undefined("inf and nan as texts")
     if not NUMBER.match(text):
-        if re.search(rb"[xXpP]", text) and re.match(rb"-?0", text):
+        if re.search(rb"[xXpP]", text) and re.match(rb"[+-]?0", text):
             raise undefined("numbers of base 16")
         return None
     x = float(text)
