@@ -4,7 +4,8 @@ After each: under the final names is the right output or what was there before, 
 are gone. One file may stay: an output that replaces another gets its hidden name one call before the final one, because
 the kernel can't put an unnamed file in the place of another; killed in between, it is whole (or whole is what it
 replaced), and the next run of the job removes it. Where the file system has no unnamed files, an output has its hidden
-name all the time. So have the files of an output with several, in a hidden directory, and an empty scratch file has one from its opening to its unlinking, the next call.
+name all the time. So have the files of an output with several, in a hidden directory, and an empty scratch file has one from
+its opening to its unlinking, the next call: in the scratch directory, or beside where that will be made.
 """
 
 import dataclasses
@@ -20,7 +21,7 @@ from result import result, row
 
 COMMIT = ("fsync", "link", "rename", "ftruncate", "mkdir")
 BEFORE = ("read", "scratch_read", "write", "open", "open_unnamed", "fallocate", "map", "thread", "submit", "unlink")
-SCRATCH = re.compile(r"scratch/\.flowrun-.*\.scratch")
+SCRATCH = re.compile(r"(scratch/)?\.flowrun-[^/]*\.scratch")
 NO_UNNAMED = f"open_unnamed:1:{errno.EOPNOTSUPP}:ever"
 
 
