@@ -17,17 +17,6 @@ struct settings {
   void bind(const expr::scalar_values& values) { expr::bind(rows, values); }
 };
 
-// The order that all entries carry over.
-plan::order common_order(plan::node_checker& node, const std::vector<row_entry>& rows) {
-  plan::order common = plan::carried_over(node.input_order(), renamed(rows[0].columns, node.input_type()));
-  for (const row_entry& e : rows) {
-    const plan::order other = plan::carried_over(node.input_order(), renamed(e.columns, node.input_type()));
-    const auto [end, ignored] = std::mismatch(common.begin(), common.end(), other.begin(), other.end());
-    common.erase(end, common.end());
-  }
-  return common;
-}
-
 settings check(plan::node_checker& node) {
   settings s{read_row_entries(node, "rows", expr::scope{.row = &node.input_type(), .row_number = true})};
   if (!node.ok()) return s;
@@ -40,7 +29,8 @@ settings check(plan::node_checker& node) {
   plan::row_estimate estimate = times(with_type(node.input_estimate(), node.input_type(), output), s.rows.size());
   if (std::any_of(s.rows.begin(), s.rows.end(), [](const row_entry& e) { return e.condition.has_value(); }))
     estimate = at_most(estimate);
-  node.set_output(0, std::move(output), common_order(node, s.rows), estimate);
+  plan::order sorted_by = plan::carried_over(node.input_order(), renamed_by_all(s.rows, node.input_type()));
+  node.set_output(0, std::move(output), std::move(sorted_by), estimate);
   return s;
 }
 

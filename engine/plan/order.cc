@@ -44,8 +44,9 @@ bool adjacent(const order& have, const std::vector<std::string>& columns) {
 order carried_over(const order& have, const std::vector<std::pair<std::string, std::string>>& renamed) {
   order kept;
   for (const order_term& term : have) {
-    const auto it =
-        std::find_if(renamed.begin(), renamed.end(), [&](const auto& names) { return names.first == term.column; });
+    auto it = std::find(renamed.begin(), renamed.end(), std::pair(term.column, term.column));
+    if (it == renamed.end())
+      it = std::find_if(renamed.begin(), renamed.end(), [&](const auto& names) { return names.first == term.column; });
     if (it == renamed.end()) break;
     kept.push_back(term);
     kept.back().column = it->second;

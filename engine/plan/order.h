@@ -28,7 +28,8 @@ bool satisfies(const order& have, const order& need);
 bool adjacent(const order& have, const std::vector<std::string>& columns);
 
 // What remains of `have` after a map: the longest prefix whose columns survive unchanged. `renamed` gives (old, new)
-// for each column that is carried over as it is; a column may be carried over under several names (the first is used).
+// for each column that is carried over as it is. Of a column with several new names the old one is used where it is
+// among them, else the first.
 order carried_over(const order& have, const std::vector<std::pair<std::string, std::string>>& renamed);
 
 // "src, -deg, key[0:10]"; "nothing" when empty.

@@ -237,6 +237,16 @@ TEST(flat_map, counts_the_rows_of_long_batches) {
             expected);
 }
 
+TEST(flat_map, keeps_the_order_of_columns_that_all_entries_carry_over) {
+  const std::string in = "in: {op: test.rows, with: {type: {a: u32, b: u32}, sorted_by: [a, -b]}}\n";
+  const auto by = [&](const std::string& rows) {
+    return output_of(in + "x: {op: flat_map, in: in, with: {rows: " + rows + "}}\n" + out_of_x, "x");
+  };
+  EXPECT_EQ(by("[{a: a, b: b, c: a}, {a: a, b: b, c: b}]"), "{a: u32, b: u32, c: u32} by a, -b");
+  EXPECT_EQ(by("[{c: a, d: u32(a), a: b}, {c: u32(7), d: a, a: b}]"), "{c: u32, d: u32, a: u32} by d, -a");
+  EXPECT_EQ(by("[{a: a, b: b}, {a: b, b: b}]"), "{a: u32, b: u32} by nothing");
+}
+
 TEST(flat_map, wants_the_same_columns_everywhere) {
   EXPECT_THAT(faults_of(pairs_in + "x: {op: flat_map, in: in, with: {rows: [{x: a}, {y: a}]}}\n" + out_of_x),
               ElementsAre(HasSubstr("entry 2 has no column 'x'"),

@@ -71,12 +71,17 @@ def carried(order, new_names):
     return out
 
 
-def bare(columns):
-    """{column of the input: column of the output} of those that are carried over unchanged."""
+def bare(columns, types):
+    """{column of the input: column of the output} of those that are carried over unchanged: under the same name where
+    there is one, else under the first."""
     out = {}
     for new, e in columns.items():
+        if e[0] == "call" and len(e) == 3 and e[2][0] == "name" and e[1] == types.get(e[2][1]):
+            e = e[2]  # a conversion to the type that it has
         if e[0] == "name" and e[1] not in ("true", "false", "row_number"):
             out.setdefault(e[1], new)
+            if e[1] == new:
+                out[new] = new
     return out
 
 
@@ -92,7 +97,8 @@ def computed(columns, types):
 
 def map_rows(settings, t, scalars):
     columns, run = computed(settings, t.types(scalars, True))
-    return table(columns, [run(row) for row in t.named(scalars.values)], carried(t.order, bare(settings)))
+    same = bare(settings, t.columns)
+    return table(columns, [run(row) for row in t.named(scalars.values)], carried(t.order, same))
 
 
 def filter_rows(settings, t, scalars):

@@ -78,6 +78,16 @@ std::vector<row_entry> read_row_entries(plan::node_checker& node, const std::str
   return out;
 }
 
+std::vector<std::pair<std::string, std::string>> renamed_by_all(const std::vector<row_entry>& entries,
+                                                                const record::row_type& input) {
+  auto common = renamed(entries.front().columns, input);
+  for (const row_entry& e : entries) {
+    const auto names = renamed(e.columns, input);
+    std::erase_if(common, [&](const auto& pair) { return std::find(names.begin(), names.end(), pair) == names.end(); });
+  }
+  return common;
+}
+
 entry_rows::entry_rows(const std::vector<row_entry>& entries, uint32_t row_bytes, record::batch_pool& pool)
     : num_entries_(entries.size()), row_bytes_(row_bytes), pool_(pool) {
   for (size_t k = 0; k < entries.size(); ++k)

@@ -25,6 +25,10 @@ struct row_entry {
 std::vector<row_entry> read_row_entries(plan::node_checker& node, const std::string& parameter,
                                         const expr::scope& scope);
 
+// (old name, new name) of the columns that every entry carries over as they are.
+std::vector<std::pair<std::string, std::string>> renamed_by_all(const std::vector<row_entry>& entries,
+                                                                const record::row_type& input);
+
 class entry_rows {
  public:
   // `pool` outlives it.

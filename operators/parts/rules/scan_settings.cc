@@ -94,12 +94,8 @@ void set_emitted_output(plan::node_checker& node, const scan_settings& s) {
     node.fault_at_parameter(parameter, "a row needs at least one column", "{column: expression, …}");
     return;
   }
-  plan::order sorted_by = plan::carried_over(node.input_order(), renamed(first, input));
-  for (const row_entry& e : s.rows) {
-    const plan::order other = plan::carried_over(node.input_order(), renamed(e.columns, input));
-    const auto [end, ignored] = std::mismatch(sorted_by.begin(), sorted_by.end(), other.begin(), other.end());
-    sorted_by.erase(end, sorted_by.end());
-  }
+  plan::order sorted_by =
+      plan::carried_over(node.input_order(), s.rows.empty() ? renamed(first, input) : renamed_by_all(s.rows, input));
   record::row_type output = type_of(first);
   plan::row_estimate estimate = with_type(node.input_estimate(), input, output);
   const bool drops =

@@ -42,6 +42,7 @@ TEST(Order, AdjacentInAnySequenceAndDirection) {
 TEST(Order, CarriedOverStopsAtTheFirstLostColumn) {
   EXPECT_EQ(carried_over(src_dst, {{"src", "node"}, {"dst", "to"}}), (order{{"node"}, {"to"}}));
   EXPECT_EQ(carried_over(src_dst, {{"src", "a"}, {"src", "b"}}), (order{{"a"}}));
+  EXPECT_EQ(carried_over(src_dst, {{"src", "a"}, {"src", "src"}, {"dst", "dst"}}), src_dst);
   EXPECT_EQ(carried_over(src_dst, {{"dst", "dst"}}), order{});
   EXPECT_EQ(carried_over({{"key", true, 2, 4}}, {{"key", "k"}}), (order{{"k", true, 2, 4}}));
 }
