@@ -294,8 +294,8 @@ constexpr function table[] = {
      "Bytes that sort as sizes such as 900, 2K and 1.5G do (sort -h): by sign, then by unit, then by number.", 1, 1,
      text_function<opcode::size_key, type_kind::string>},
     {"real_key", "real_key(text) → string",
-     "Bytes that sort as the floating-point number that the text begins with (sort -g): first no number, then NaN, "
-     "then numbers from -inf to inf.",
+     "Bytes that sort as the floating-point number that the text begins with, of 64 binary digits (sort -g): first no "
+     "number, then NaN, then numbers from -inf to inf.",
      1, 1, text_function<opcode::real_key, type_kind::string>},
     {"version_key", "version_key(text) → string",
      "Bytes that sort as names with versions do (sort -V): 1.9 before 1.10, 1.0~rc1 before 1.0.", 1, 1,

@@ -12,7 +12,9 @@ from whole_jobs import with_inputs
 
 
 def inside(d, inputs, scalars):
-    """A drawing for nodes that see these inputs."""
+    """A drawing for nodes that see these inputs, and know no order of theirs: it is another one at each call. Where the
+    order is known, a zip knows that of its left side, and no longer that of the right: this is seen when the whole is run.
+    """
     out = drawing(d.r, d.job, {p: table(t.columns, t.rows) for p, t in inputs.items()}, scalars, d.counter)
     out.depth = d.depth + 1
     return out

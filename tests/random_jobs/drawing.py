@@ -17,6 +17,16 @@ ENDS = {
 }
 
 
+def ends(n):
+    """The outputs of a node that something has to read."""
+    if n.op in files.SINKS:
+        return []
+    if n.op == "pq_scan":
+        rules = [*n.settings["on"], *n.settings.get("at_end", [])]
+        return sorted({f".{rule.get('to', 'out')}" for rule in rules if "emit" in rule})
+    return ENDS.get(n.op, [""])
+
+
 def some(r, **options):
     """Each of the options with a chance."""
     return {k: v for k, v in options.items() if v is not None and r.random() < 0.35}
@@ -76,7 +86,7 @@ class drawing:
                 if stream in self.unread:
                     self.unread.remove(stream)
             # What nobody reads is a fault before any row is read.
-            for port in [] if n.op in files.SINKS else ENDS.get(n.op, [""]):
+            for port in ends(n):
                 if port != ".bad" or (isinstance(n.on_error, dict) and n.on_error["to"] == "bad"):
                     count = {self.fresh("c"): ex("aggregate", "count")}
                     self.nodes.append(node(self.fresh("reduce"), "reduce", n.id + port, let=count))

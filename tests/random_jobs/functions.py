@@ -290,16 +290,28 @@ def size_number(text):
 
 
 def real_prefix(text):
-    """No number, NaN, or a number: what strtod reads."""
+    """No number, NaN, or a number: what strtold reads, whose numbers have 64 binary digits."""
     match = re.match(rb"\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", text)
     if re.match(rb"\s*[+-]?(inf|nan|0[xX])", text, re.I) or re.match(rb"\s*\+", text):
-        raise undefined("what strtod reads beside decimal numbers")
+        raise undefined("what strtold reads beside decimal numbers")
     if not match:
         return (0, 0)
     exponent = match.group(3)
     if exponent and abs(int(exponent[1:])) > 300 or len(match.group()) > 300:
-        raise undefined("numbers beyond the range of f64")
-    return (2, float(match.group()))
+        raise undefined("numbers of very many digits")
+    return (2, with_digits(Fraction(match.group().strip().decode()), 64))
+
+
+def with_digits(number, digits):
+    """The nearest number with so many binary digits, ties to even."""
+    if number == 0:
+        return number
+    exponent = number.numerator.bit_length() - number.denominator.bit_length() - digits
+    while abs(number) >= Fraction(2) ** (exponent + digits):
+        exponent += 1
+    while abs(number) < Fraction(2) ** (exponent + digits - 1):
+        exponent -= 1
+    return round(number / Fraction(2) ** exponent) * Fraction(2) ** exponent
 
 
 def version_order(c):

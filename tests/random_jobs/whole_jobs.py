@@ -195,7 +195,7 @@ def called(settings, inputs, scalars, about):
         raise job_fails("calls too deep")
     before = about.depth.get(settings["graph"])
     about.depth[settings["graph"]] = depth
-    streams = run_nodes(graph["nodes"], {p: unordered(v) for p, v in inputs.items()}, inner, about)
+    streams = run_nodes(graph["nodes"], dict(inputs), inner, about)
     if before is None:
         del about.depth[settings["graph"]]
     else:
@@ -238,7 +238,7 @@ def looped(settings, inputs, scalars, about):
         inner = scalar_values(
             {**scalars.types, **types, "iteration": "u64"}, {**scalars.values, **values, "iteration": iteration}
         )
-        seen = run_nodes(settings["body"], {**{p: unordered(v) for p, v in inputs.items()}, **streams}, inner, about)
+        seen = run_nodes(settings["body"], {**inputs, **streams}, inner, about)
         for o, n in settings.get("collect", {}).items():
             part = seen[n]
             if collected[o] is None:
