@@ -22,6 +22,7 @@ namespace flowrun::io {
 namespace {
 
 constexpr int most_hidden = 16;  // of one output: as many jobs may write it at a time
+constexpr int most_tries = 200;  // for one of their names
 constexpr size_t most_name_bytes = 255;
 
 [[noreturn]] void refuse(const std::string& path, int cause) {
@@ -90,20 +91,23 @@ void output_set::remove_left(const std::string& hidden) const {
   close(descriptor);
 }
 
-// Another process may take it for a leftover, and remove it, until it is locked: then the next name is tried.
+// Another process may take it for a leftover, and remove it, until it is locked: then it is made again. What may have
+// the name by then is another's.
 void output_set::make_hidden(const std::string& name) {
   int cause = EEXIST;
-  for (int number = 0; number < most_hidden; ++number) {
+  int number = 0;
+  for (int tries = 0; number < most_hidden && tries < most_tries; ++tries) {
     const std::string hidden = directory_ + "/" + hidden_name(name, number);
     if (mkdir(hidden.c_str(), 0700) != 0) {
-      if (errno == EEXIST) continue;
       cause = errno;
-      break;
+      if (cause != EEXIST) break;
+      ++number;
+      continue;
     }
     const int descriptor = open_directory(hidden);
     if (descriptor < 0) {
       cause = errno;
-      if (cause == ENOENT) continue;  // and what may have the name now is another's
+      if (cause == ENOENT) continue;
       rmdir(hidden.c_str());
       break;
     }

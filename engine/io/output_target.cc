@@ -22,6 +22,7 @@ namespace flowrun::io {
 namespace {
 
 constexpr int max_siblings = 16;  // of one output: as many jobs may write it at a time
+constexpr int max_tries = 200;    // for one of their names
 
 // Another process may hold the lock for a moment, to see whether it is free: waits for it. Where the file system has no
 // locks, left-over files are never removed.
@@ -141,17 +142,21 @@ std::string output_target::keep(const std::string& suffix) {
 }
 
 void output_target::open_sibling(bool direct) {
-  for (int number = 0; number < max_siblings; ++number) {
+  int cause = EEXIST;
+  int number = 0;
+  for (int tries = 0; number < max_siblings && tries < max_tries; ++tries) {
     std::string name = sibling_name(number);
     const std::string sibling = name_.directory() + "/" + name;
     bool is_direct = direct;
     const int descriptor = open_descriptor(sibling, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666, is_direct);
     if (descriptor < 0) {
-      if (errno == EEXIST) continue;
-      break;
+      cause = errno;
+      if (cause != EEXIST) break;
+      ++number;
+      continue;
     }
     lock(descriptor);
-    if (!has_name(descriptor)) {  // another process took it for a leftover before it was locked
+    if (!has_name(descriptor)) {  // another process took it for a leftover before it was locked: it is made again
       close(descriptor);
       continue;
     }
@@ -164,7 +169,7 @@ void output_target::open_sibling(bool direct) {
     }
     return;
   }
-  name_.fail("write", errno);
+  name_.fail("write", cause);
 }
 
 // Within the 255 bytes that a name may have.
