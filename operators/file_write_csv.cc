@@ -33,7 +33,7 @@ void check_texts(plan::node_checker& node, const settings& s) {
     node.fault_at_parameter("null_text",
                             "`null_text` is written for missing values, and nothing says which are missing",
                             "missing: {COLUMN: BOOL_COLUMN}");
-  if (formatter.needs_quotes(s.null_text))
+  if (formatter.needs_quotes(s.null_text, 0))
     node.fault_at_parameter(
         "null_text",
         fmt::format("{} would need quotes, and in these it is a text like others", quoted_excerpt(s.null_text)),
@@ -51,7 +51,7 @@ void check_texts(plan::node_checker& node, const settings& s) {
     node.fault_at_parameter("names", "`names` says what the header calls a column, and there is no header",
                             "header: true");
   for (size_t i = 0; i < s.names.size() && s.header && !s.format.quote; ++i)
-    if (formatter.needs_quotes(s.names[i]))
+    if (formatter.needs_quotes(s.names[i], i))
       node.fault_at_parameter("names." + s.columns.columns[i].name,
                               fmt::format("{} can't be written without quotes", quoted_excerpt(s.names[i])),
                               "a name without the delimiter and line ends, or leave `quote` out");
@@ -86,8 +86,8 @@ exec::operator_definition word<"file_write_csv">() {
   d.name = "file.write_csv";
   d.summary = "Writes rows as text, one a line, with a delimiter between the fields.";
   d.details =
-      "Fields are quoted as in RFC 4180, and only those that contain the delimiter, the quote or a line end; lines end "
-      "with \\n"
+      "Fields are quoted as in RFC 4180, and only those that contain the delimiter, the quote or a line end, and those "
+      "of the first column that begin as a byte order mark or a compressed file does; lines end with \\n"
       ". Floats have the fewest digits that read back as the same value; a bool is true or false; bytes[N] are written "
       "as they are. With `quote: \"\"` a field that needs quotes ends the job. The file appears under its name when "
       "the whole job has succeeded.\n\n"

@@ -484,6 +484,8 @@ TEST(file_csv, quotes_only_where_needed) {
   EXPECT_EQ(csv_formatter(type.columns(), {';', '"'}).header(type.names()), "a;b;c\n");
   EXPECT_EQ(csv_formatter(type.columns(), {';', '"'}).header({"x;y", "", "say \"hi\""}),
             "\"x;y\";;\"say \"\"hi\"\"\"\n");
+  EXPECT_EQ(csv_formatter(type.columns(), {}).header({"\xEF\xBB\xBFx", "y", "\xEF\xBB\xBFz"}),
+            "\"\xEF\xBB\xBFx\",y,\xEF\xBB\xBFz\n");
   try {
     csv_formatter(type.columns(), {',', std::nullopt}).format(rows, pool);
     FAIL() << "a delimiter within a field was written without quotes";

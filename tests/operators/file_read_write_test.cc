@@ -325,5 +325,24 @@ TEST(generate, faults) {
   says("'j'");
 }
 
+// Whichever row it is: where a file begins isn't known there.
+TEST(file_csv_round_trip, a_first_field_that_would_be_taken_for_a_mark_or_a_compressed_file_is_quoted) {
+  const temporary_directory dir;
+  const std::vector<std::string> texts = {"\xEF\xBB\xBFx", "\x28\xb5\x2f\xfd", "BZh91AY&SY", "BZh9", "plain"};
+  std::string lines;
+  for (const std::string& text : texts) lines += "\"" + text + "\"," + text + "\n";
+  const std::string read = "{op: file.read_csv, with: {type: {a: string, b: string}, path: ";
+  const auto copy = [&](const std::string& from, const std::string& to, const std::string& with) {
+    run_files("in: " + read + from + "}}\nout: {op: file.write_csv, in: in, with: {path: " + to + with + "}}\n");
+  };
+  copy(dir.write("in.csv", lines), dir / "out.csv", "");
+  EXPECT_EQ(dir.read("out.csv"),
+            "\"\xEF\xBB\xBFx\",\xEF\xBB\xBFx\n\"\x28\xb5\x2f\xfd\",\x28\xb5\x2f\xfd\n\"BZh91AY&SY\",BZh91AY&SY\n"
+            "BZh9,BZh9\nplain,plain\n");
+  copy(dir / "out.csv", dir / "again.csv", "");
+  EXPECT_EQ(dir.read("again.csv"), dir.read("out.csv"));
+  EXPECT_THROW(copy(dir / "out.csv", dir / "bare.csv", ", quote: \"\""), error);
+}
+
 }  // namespace
 }  // namespace flowrun::operators::testing

@@ -1,15 +1,22 @@
 #include "operators/parts/text/csv_formatter.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/io/encoding.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/growing_text.h"
 
 namespace flowrun::operators {
 
 namespace {
+
+// What readers of files take for something else when it is the first there.
+bool begins_unlike_text(std::string_view field) {
+  return field.starts_with(byte_order_mark) || io::recognise(std::as_bytes(std::span(field))) != io::encoding::plain;
+}
 
 // Within quotes, each quote twice.
 char* put_quoted(std::string_view field, char quote, char* to) {
@@ -39,14 +46,15 @@ bool csv_formatter::may_need_quotes(const record::value_type& type) const {
   return type.is_text() || (type.is_timestamp() && (format_.delimiter == ':' || format_.quote == ':'));
 }
 
-void csv_formatter::refuse_unquoted(std::string_view field, const std::string& column) const {
-  if (!needs_quotes(field))
+void csv_formatter::refuse_unquoted(std::string_view field, size_t column) const {
+  const std::string& name = columns_.columns[column].name;
+  if (!needs_quotes(field, column))
     throw error(error_kind::bad_data,
-                fmt::format("column '{}' holds {}, which without quotes would be read as a missing value", column,
+                fmt::format("column '{}' holds {}, which without quotes would be read as a missing value", name,
                             quoted_excerpt(field)),
                 "leave `quote` out, or choose a `null_text` that no text is");
   throw error(error_kind::bad_data,
-              fmt::format("column '{}' holds {}, which can't be written without quotes", column, quoted_excerpt(field)),
+              fmt::format("column '{}' holds {}, which can't be written without quotes", name, quoted_excerpt(field)),
               "leave `quote` out, or choose a delimiter that no text contains");
 }
 
@@ -73,12 +81,12 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
                                        : c.type.is_timestamp()
                                            ? std::string_view(time, format_value(c.type, at, time))
                                            : std::string_view(reinterpret_cast<const char*>(at), c.type.num_bytes);
-        const bool in_quotes = needs_quotes(field) || (columns_.tells(i) && field == null_text_);
+        const bool in_quotes = needs_quotes(field, i) || (columns_.tells(i) && field == null_text_);
         // Each byte of it may be a quote; and what the rest of the row's numbers may take.
         const size_t most = (in_quotes ? 2 * field.size() + 2 : field.size()) + number_chars_;
         out.reserve(to, most);
         if (in_quotes) {
-          if (!format_.quote) refuse_unquoted(field, c.name);
+          if (!format_.quote) refuse_unquoted(field, i);
           to = put_quoted(field, *format_.quote, to);
         } else if (!field.empty()) {
           std::memcpy(to, field.data(), field.size());
@@ -93,19 +101,20 @@ text_block csv_formatter::format(const record::batch& in, record::batch_pool& po
   return out.take(to, num_rows);
 }
 
-bool csv_formatter::needs_quotes(std::string_view field) const {
-  return contains_any(field, format_.delimiter, format_.quote.value_or('\n'), '\n', '\r');
+bool csv_formatter::needs_quotes(std::string_view field, size_t column) const {
+  return (column == 0 && begins_unlike_text(field)) ||
+         contains_any(field, format_.delimiter, format_.quote.value_or('\n'), '\n', '\r');
 }
 
 std::string csv_formatter::header(const std::vector<std::string>& names) const {
   std::string line;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) line += format_.delimiter;
-    if (!needs_quotes(names[i])) {
+    if (!needs_quotes(names[i], i)) {
       line += names[i];
       continue;
     }
-    if (!format_.quote) refuse_unquoted(names[i], columns_.columns[i].name);
+    if (!format_.quote) refuse_unquoted(names[i], i);
     std::string quoted(2 * names[i].size() + 2, '\0');
     quoted.resize(static_cast<size_t>(put_quoted(names[i], *format_.quote, quoted.data()) - quoted.data()));
     line += quoted;

@@ -26,10 +26,12 @@ class csv_formatter {
                     std::vector<size_t>* ends = nullptr) const;
   // The names of the columns as a line. Throws error(bad_data) as format().
   std::string header(const std::vector<std::string>& names) const;
-  bool needs_quotes(std::string_view field) const;
+  // Also a first field that at the beginning of a file would be taken for a byte order mark, or for a compressed file:
+  // whichever row that is, so that it doesn't matter where a file begins.
+  bool needs_quotes(std::string_view field, size_t column) const;
 
  private:
-  [[noreturn]] void refuse_unquoted(std::string_view field, const std::string& column) const;
+  [[noreturn]] void refuse_unquoted(std::string_view field, size_t column) const;
 
   bool may_need_quotes(const record::value_type& type) const;
 
