@@ -113,15 +113,21 @@ std::string output_target::kept_name(const std::string& suffix) const {
   return fmt::format(".{}.{}", own, suffix);
 }
 
-// From anywhere.
+// From anywhere, and also when a link on the way names another directory by then.
 std::string output_target::path_of(const std::string& name) const {
-  return (std::filesystem::absolute(name_.directory()) / name).string();
+  std::error_code problem;
+  std::filesystem::path directory = std::filesystem::canonical(name_.directory(), problem);
+  if (problem) directory = std::filesystem::absolute(name_.directory());
+  return (directory / name).string();
 }
 
 std::string output_target::clear_kept(const std::string& suffix) const {
   const std::string name = kept_name(suffix);
   if (unlinkat(name_.directory_descriptor(), name.c_str(), 0) != 0 && errno != ENOENT)
-    name_.fail("replace what was left of", errno);
+    throw error(error_kind::output,
+                fmt::format("can't remove {}, the name of what a run with --resume leaves of {}: {}", path_of(name),
+                            name_.path(), errno_text(errno)),
+                "take it away");
   return path_of(name);
 }
 

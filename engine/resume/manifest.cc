@@ -71,7 +71,10 @@ manifest_content left_in(const std::vector<std::string>& scratch, uint64_t key, 
 
 std::vector<std::string> reasons_to_leave(const manifest_content& left, bool elsewhere, const Identity& identity) {
   std::vector<std::string> out = reasons_against(left, identity);
-  if (elsewhere && out.empty()) out.emplace_back("the list of scratch directories was another one");
+  if (elsewhere && out.empty())
+    out.emplace_back(left.identity
+                         ? "the list of scratch directories was another one"
+                         : "the list of scratch directories was another one, or the manifest is lost or damaged");
   return out;
 }
 

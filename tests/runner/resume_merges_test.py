@@ -208,6 +208,31 @@ class resume_merges_test(resuming_test):
         self.assertIn("starts over: where 'out' is written was", done.stderr)
         self.assertEqual((self.files("one"), self.files("two")), ([], ["target"]))
 
+    def test_a_link_on_the_way_to_an_output_that_names_another_directory(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        (self.dir / "out").rename(self.dir / "one")
+        (self.dir / "one/sorted").unlink(missing_ok=True)
+        (self.dir / "two").mkdir()
+        (self.dir / "out").symlink_to("one")
+        self.assertTrue(self.kill_while_writing())
+        self.assertEqual(len(self.files("one")), 1)
+        (self.dir / "out").unlink()
+        (self.dir / "out").symlink_to("two")
+        done, rows = self.goes_on(expected)
+        self.assertIn("starts over: where 'out' is written was", done.stderr)
+        self.assertEqual((self.files("one"), self.files("two")), ([], ["sorted"]))
+
+    def test_something_else_in_the_place_of_what_is_left_of_an_output(self):
+        self.write("job.yaml", SORT)
+        self.assertTrue(self.kill_while_writing())
+        (part,) = self.part_of_output()
+        (self.dir / "out" / part).unlink()
+        (self.dir / "out" / part).mkdir()
+        done = self.run_job("--resume")
+        self.assertEqual(done.returncode, 73, done.stderr)
+        self.assertRegex(done.stderr, rf"can't remove \S+/out/{part}, .*\n.*help: take it away")
+
     def test_a_manifest_that_can_no_longer_be_written(self):
         self.write("job.yaml", SORT)
         expected = self.expected()

@@ -192,6 +192,14 @@ class resume_test(resuming_test):
                 manifest.write_bytes(content[: max(len(content) - cut, 0)])
                 self.goes_on(expected)
 
+    def test_a_manifest_without_a_word(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        self.assertTrue(self.kill_after(3_000))
+        (self.kept()[0] / "manifest").write_bytes(b"")
+        done, _ = self.goes_on(expected)
+        self.assertIn("starts over: the list of scratch directories was another one, or the manifest is lost or damaged", done.stderr)
+
     def test_damage_is_found_and_not_gone_on_with(self):
         self.write("job.yaml", SORT)
         expected = self.expected()
