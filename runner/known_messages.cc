@@ -102,6 +102,9 @@ const std::vector<known_message>& known_messages() {
       {"more than max_ratio", "More rows were bad than `on_error` allows.",
        "The message shows the first one. If many rows are bad, `delimiter`, `header` or the type is probably wrong: "
        "`flowrun infer FILE` shows what fits."},
+      {"would go to more than", "A sink with {COLUMN} in its path makes a file for each value, and there are too many.",
+       "Name a column with fewer values in the path: a `map` can make one, a month of a day, say. Or allow more files "
+       "with `max_files`."},
       {"the header has no column", "With `columns: header` every column of `type` must be in the header of the file.",
        "Check the spelling, large and small letters too, and `delimiter`. `names: {COLUMN: NAME}` says what the header "
        "calls a column."},

@@ -139,7 +139,12 @@ block::disk_config parse_scratch(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0) return {expanded_home(text), 0};
   const std::string behind = text.substr(colon + 1);
-  if (const auto limit = parse_bytes(behind)) return {expanded_home(text.substr(0, colon)), *limit};
+  if (const auto limit = parse_bytes(behind)) {
+    if (*limit == 0)
+      throw error(error_kind::usage, "-T " + text + ": a limit of 0 bytes leaves nothing to write to",
+                  "-T DIR:500GiB, or -T DIR without a limit");
+    return {expanded_home(text.substr(0, colon)), *limit};
+  }
   // A directory's name may have colons, but a number behind a colon is more likely a limit than a part of the name.
   if (!behind.empty() && behind[0] >= '0' && behind[0] <= '9' && behind.find('/') == std::string::npos)
     throw error(error_kind::usage, "-T " + text + ": '" + behind + "' is no number of bytes",

@@ -31,9 +31,11 @@ record::value_type type_of(std::string_view text) {
   const auto type = record::parse_value_type(text);
   if (!type || type->is_string()) {
     const std::string meant = specs::value_type_hint(text);
-    throw error(
-        error_kind::usage, fmt::format("'{}' is no type of a fixed width", text),
-        fmt::format("{}{}one of {}", type ? "" : meant, type || meant.empty() ? "" : "; ", record::value_type_names()));
+    std::string names(record::value_type_names());
+    constexpr std::string_view of_any_width = "string ";
+    names.erase(names.find(of_any_width), of_any_width.size());
+    throw error(error_kind::usage, fmt::format("'{}' is no type of a fixed width", text),
+                fmt::format("{}{}one of {}", type ? "" : meant, type || meant.empty() ? "" : "; ", names));
   }
   return *type;
 }

@@ -45,7 +45,7 @@ constexpr option long_options[] = {{"ignore-leading-blanks", no_argument, nullpt
                                    {"human-numeric-sort", no_argument, nullptr, 'h'},
                                    {"numeric-sort", no_argument, nullptr, 'n'},
                                    {"random-sort", no_argument, nullptr, 'R'},
-                                   {"random-source", required_argument, nullptr, 'R'},
+                                   {"random-source", required_argument, nullptr, ignored},
                                    {"version-sort", no_argument, nullptr, 'V'},
                                    {"reverse", no_argument, nullptr, 'r'},
                                    {"sort", required_argument, nullptr, sort_word},

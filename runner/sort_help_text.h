@@ -8,7 +8,7 @@ inline constexpr const char* sort_help =
    or: flowrun sort [OPTION]... --files0-from=F
 
 Writes the lines of all FILEs in order, to standard output: GNU sort in the locale C, with flowrun's sort behind it.
-Without FILE, or where FILE is -, standard input is read.
+Without FILE, or where FILE is -, standard input is read. What gzip, zstd, bzip2 or xz have compressed is decompressed.
 
   flowrun sort words.txt                        by the bytes of the line
   flowrun sort -t, -k3,3n -k1,1 -o out.csv in.csv
@@ -45,7 +45,8 @@ Other work:
   -m, --merge                   merges files that are sorted already; one that isn't is an error
 
 Where and how:
-  -o, --output=FILE             writes to FILE, which may be one of the inputs; it appears whole or not at all
+  -o, --output=FILE             writes to FILE, which may be one of the inputs; it appears whole or not at all,
+                                and compressed where it ends in .gz, .zst, .bz2 or .xz
   -S, --buffer-size=SIZE        memory: 512M, 8G, 50%; without a unit KiB. Default: half of what there is
   -T, --temporary-directory=DIR where to spill, used in parallel; repeatable. Default: $TMPDIR, else as flowrun run
       --parallel=N              threads. Default: all usable cores
@@ -54,7 +55,7 @@ Where and how:
       --debug                   tells the job, the progress and a report, on standard error
       --help, --version
 
---batch-size and --compress-program are taken and do nothing. -R is not supported.
+--batch-size, --compress-program and --random-source are taken and do nothing. -R is not supported.
 Exit codes: 0 done, 1 -c found disorder, 2 an error, 130 stopped by Ctrl-C (128 + the signal's number). Where the
 reader of standard output goes away, it ends as by SIGPIPE, without a word: flowrun sort | head. docs/sort.md says what differs from GNU sort.
 )text";

@@ -17,6 +17,7 @@
 #include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/io/decoder.h"
+#include "engine/io/encoding.h"
 #include "engine/record/key.h"
 #include "operators/parts/algorithms/sort_benchmark.h"
 #include "runner/commands.h"
@@ -111,12 +112,13 @@ std::string hexadecimal(record::word128 value) {
   return high == 0 ? fmt::format("{:x}", low) : fmt::format("{:x}{:016x}", high, low);
 }
 
-// What to do about a file that has no whole rows of the type, or not as many as it should.
+constexpr const char* hint_for_compressed =
+    "it is compressed, and rows are looked at as they lie in a file: decompress it first";
+
+// What to do about a file that has not as many rows as it should.
 std::string hint_for(const std::string& path, const char* otherwise) {
   std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored) && io::is_compressed(path))
-    return "it is compressed, and rows are looked at as they lie in a file: decompress it first";
-  return otherwise;
+  return std::filesystem::is_regular_file(path, ignored) && io::is_compressed(path) ? hint_for_compressed : otherwise;
 }
 
 // `num_bytes`: of the buffer, whole rows. The first row goes into `first`, if there is one.
@@ -124,15 +126,18 @@ void look_at(const std::string& path, size_t row_bytes, aligned_buffer& buffer, 
              std::vector<std::byte>& first) {
   input from(path);
   size_t got = num_bytes;
+  std::optional<io::encoding> content;  // as its first bytes tell
   while (got == num_bytes) {
     got = from.read(buffer.data(), num_bytes);
+    if (!content) content = io::recognise(std::span(buffer.data(), got));
     if (first.empty() && got >= row_bytes) first.assign(buffer.data(), buffer.data() + row_bytes);
     if (got / row_bytes > 0) look.add(buffer.data(), got / row_bytes);
     if (got % row_bytes > 0)
       throw error(error_kind::bad_data,
-                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows", path, got % row_bytes, row_bytes,
-                              look.found().num_rows),
-                  hint_for(path, "the file is truncated, or --type is not the type of its rows"));
+                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows",
+                              path == "-" ? "standard input" : path, got % row_bytes, row_bytes, look.found().num_rows),
+                  content != io::encoding::plain ? hint_for_compressed
+                                                 : "the file is truncated, or --type is not the type of its rows");
   }
 }
 

@@ -72,6 +72,11 @@ bool expander::append_variable(const std::string& name, const Position& at, std:
                 "only environment variables have one here: ${env:VAR:-default}");
     return false;
   }
+  if (announced_.contains(name)) {
+    faults_.add(at, "the parameter '" + quotable(name) + "' has no value yet: it is declared here or further down",
+                "a parameter that is declared further up", "move its declaration up");
+    return false;
+  }
   std::vector<std::string> names;
   for (const auto& known : values_) names.push_back(known.first);
   for (const auto& known : broken_) names.push_back(known.first);

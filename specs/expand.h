@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "specs/fault_sink.h"
@@ -32,6 +33,8 @@ class expander {
   void define(const std::string& name, std::string value) { values_[name] = std::move(value); }
   // A parameter that exists and has no value, which was reported (or, with `reason`, will be where it is used).
   void define_broken(const std::string& name, std::string reason = {}) { broken_[name] = std::move(reason); }
+  // One whose declaration has not been read yet.
+  void announce(const std::string& name) { announced_.insert(name); }
 
   // Replaces in every scalar of the tree.
   void expand(Value& v);
@@ -48,6 +51,7 @@ class expander {
   fault_sink& faults_;
   std::map<std::string, std::string> values_;
   std::map<std::string, std::string> broken_;
+  std::set<std::string> announced_;
   uint64_t inserted_bytes_ = 0;
 };
 

@@ -220,6 +220,7 @@ void read_parameters(const Entry* section, const std::map<std::string, std::stri
   const bool readable = !section || is_null(section->value()) ||
                         expect_map(*section, "NAME: {type: …, default: …} for each parameter", faults);
   if (readable && section) {
+    for (const Entry& entry : section->value().map().entries()) variables.announce(entry.key());
     for (const Entry& entry : section->value().map().entries()) {
       Entry declaration = entry;
       variables.expand(*declaration.mutable_value());

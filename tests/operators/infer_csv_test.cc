@@ -118,6 +118,9 @@ TEST_F(infer_files, headers) {
   EXPECT_EQ(columns(of("ab,cd\nef,gh\nab,cd\n")), "column_1: string, column_2: string");
   EXPECT_EQ(columns(of("id,name\n")), "column_1: string, column_2: string");
   EXPECT_THAT(of("id,name\n").questions, testing::Contains(testing::StartsWith("there is only one line")));
+  EXPECT_THAT(of("a,,c,\n1,x,2,5\n3,y,4,6\n").questions,
+              testing::Contains(testing::StartsWith("half of line 1 is empty or more")));
+  EXPECT_THAT(of(",\n1,2\n3,4\n").questions, testing::Not(testing::Contains(testing::StartsWith("half of line 1"))));
   infer_options options;
   options.header = true;
   EXPECT_EQ(columns(of("ab,cd\nef,gh\n", options)), "ab: string, cd: string");

@@ -92,6 +92,7 @@ class usage_test(process_test):
             (["gen", "records"], ["gen needs --rows"]),
             (["gen", "recrods", "--rows", "1"], ["did you mean 'records'?"]),
             (["verify", "x", "--type", "u63"], ["'u63' is no type of a fixed width"]),
+            (["verify", "x", "--type", "string"], ["'string' is no type of a fixed width", "bytes[N] date"]),
             (["verify", "x", "--type", "a: u8", "--by", "b"], ["there is no column 'b'"]),
         ]:
             with self.subTest(arguments=arguments):
@@ -289,6 +290,9 @@ class data_test(process_test):
         self.fails(
             65, self.flowrun("verify", "sorted.bin", "--type", "u24"), "ends within a row: 2 of 3 bytes behind 2 rows"
         )
+        done = self.shell("gzip -c sorted.bin | \"$0\" verify - --type 'bytes[40]'")
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertRegex(done.stderr, b"standard input ends within a row.*\n.*decompress it first")
         self.fails(66, self.flowrun("verify", "none.bin"), "can't open none.bin: No such file or directory")
         self.fails(66, self.flowrun("verify", "."), "can't read .: Is a directory")
 
@@ -354,7 +358,7 @@ class configuration_test(process_test):
 
     def test_a_scratch_limit_that_is_none(self):
         self.write("job.yaml", SORT)
-        for limit in ("500GBB", "5 parsecs", "1e9"):
+        for limit in ("500GBB", "5 parsecs", "1e9", "0"):
             self.fails(64, self.flowrun("job.yaml", "-T", f"scratch:{limit}"), limit, "-T DIR:500GiB")
         self.assertEqual(self.files(), ["job.yaml"])
         done = self.flowrun("job.yaml", "-T", "scratch:500GBB/", "-v")

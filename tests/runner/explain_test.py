@@ -167,7 +167,7 @@ nodes:
             done = self.flowrun("-q", "job.yaml", *options)
             self.assertNotEqual(done.returncode, 0, job)
             said += done.stderr
-        for out in ("directory/", ".", "numbers.csv/out.csv", "/dev/full"):
+        for out in ("directory/", ".", "numbers.csv/out.csv", "/dev/full", "'many/{x}.csv', max_files: 2"):
             self.write("job.yaml", JOB.replace('"-"', out))
             said += self.flowrun("-q", "job.yaml").stderr
         return said

@@ -208,6 +208,7 @@ class files_and_options(sort_test):
             ["--sort=numeric", "-t,", "-k2", "a"],
             ["--rev", "--uniq", "a"],
             ["-S", "1M", "--parallel=2", "--batch-size=16", "--compress-program=gzip", "a"],
+            ["--random-source=/dev/zero", "a"],
             ["-S", "50%", "a"],
             ["-S1000000b", "a"],
             ["--", "a"],

@@ -147,7 +147,11 @@ TEST(parameters, wrong_uses) {
       faults_in("flowrun: 1\nparams: {n: {type: int, default: 1}}\nnodes:\n  a: {op: x, with: {\"${n}\": 1}}\n"),
       ElementsAre("4:21 a parameter in a key"));
   EXPECT_THAT(faults_in(job("b: {type: path, default: \"${a}\"}, a: {type: path, default: x}", "1")),
-              ElementsAre(StartsWith("2:36 there is no parameter 'a'")));
+              ElementsAre("2:36 the parameter 'a' has no value yet: it is declared here or further down"));
+  EXPECT_THAT(faults_in(job("a: {type: path, default: \"${a}\"}", "1")),
+              ElementsAre("2:36 the parameter 'a' has no value yet: it is declared here or further down"));
+  EXPECT_THAT(faults_in(job("b: {type: path, default: \"${c}\"}", "1")),
+              ElementsAre("2:36 there is no parameter 'c'"));
 }
 
 TEST(parameters, wrong_declarations) {

@@ -45,7 +45,10 @@ header_guess guess_header(records all) {
     return {false,
             has_values ? "" : "there is only one line, and it was taken for a row: --header yes if it is a header"};
   const auto num_empty = std::count_if(first.begin(), first.end(), [](const csv_field& f) { return f.text.empty(); });
-  if (num_empty > 1 && static_cast<size_t>(num_empty) * 2 >= first.size()) return {};
+  if (num_empty > 1 && static_cast<size_t>(num_empty) * 2 >= first.size())
+    return {false, has_values || static_cast<size_t>(num_empty) == first.size()
+                       ? ""
+                       : "half of line 1 is empty or more, and it was taken for a row: --header yes if it is a header"};
   std::vector<column_evidence> seen(first.size());
   for (const std::vector<csv_field>& record : all.subspan(1))
     for (size_t i = 0; i < first.size(); ++i) seen[i].add(record[i].text, record[i].quoted, {});
