@@ -99,10 +99,12 @@ void output_set::make_hidden(const std::string& name) {
   for (int tries = 0; number < most_hidden && tries < most_tries; ++tries) {
     const std::string hidden = directory_ + "/" + hidden_name(name, number);
     if (mkdir(hidden.c_str(), 0700) != 0) {
+      if (errno == EEXIST) {  // says nothing where what went wrong with the one before is known
+        ++number;
+        continue;
+      }
       cause = errno;
-      if (cause != EEXIST) break;
-      ++number;
-      continue;
+      break;
     }
     const int descriptor = open_directory(hidden);
     if (descriptor < 0) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Outputs: none is lost to another one, even where two names lead to one file, and nothing is left behind."""
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -105,11 +106,17 @@ class one_file_test(process_test):
         self.assertIn("two outputs are one file", said)
         self.assertNotIn("out", self.files())
 
+    @staticmethod
+    def thread_names(pid):
+        for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            # A thread may end between the listing and the reading.
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                yield (thread / "comm").read_text()
+
     def waiting_for_a_reader(self):
         running = self.start("run", "job.yaml")
-        threads = pathlib.Path(f"/proc/{running.pid}/task")
         end = time.monotonic() + 60
-        while "flowrun-write\n" not in [(thread / "comm").read_text() for thread in threads.iterdir()]:
+        while "flowrun-write\n" not in self.thread_names(running.pid):
             self.assertLess(time.monotonic(), end)
             time.sleep(0.02)
         return running
