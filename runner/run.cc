@@ -137,15 +137,12 @@ int run(const run_arguments& arguments, terminal& screen) {
   }
 }
 
-int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
-  warn_of_ram_disks(loaded, screen);
-  std::unique_ptr<pending_document> report;
-  if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
-  if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
-  // It is taken down after the job, when signals have their usual effect again.
-  const std::unique_ptr<page_server> page = open_page(arguments, screen);
+namespace {
 
-  const interrupts signals;
+// 0, or 128 and the number of the signal that stopped the job. Throws what the job throws. `report` and `page` are
+// nullptr where they were not asked for.
+int run_watched(const loaded_job& loaded, const run_arguments& arguments, const interrupts& signals,
+                pending_document* report, page_server* page, run_metrics& measured, terminal& screen) {
   exec::job_settings settings = settings_of(loaded, arguments);
   bool goes_on = false;
   if (arguments.resume) {
@@ -200,9 +197,8 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
       screen.say(screen.mask().masked(what_stays(loaded.machine.scratch)));
     const bool by_signal = stopped && signals.signal() != 0;
     measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), totals);
-    if (!by_signal) throw;
-    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", signals.name()), "no output was written"));
-    return 128 + signals.signal();
+    if (by_signal) return 128 + signals.signal();
+    throw;
   }
   progress.finish(job.progress(), "succeeded");
   warnings.read(job, screen);
@@ -213,6 +209,24 @@ int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_met
   if (report) report->write(report_document(result, screen));
   measured.end(0, totals);
   return 0;
+}
+
+}  // namespace
+
+int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
+  warn_of_ram_disks(loaded, screen);
+  std::unique_ptr<pending_document> report;
+  if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
+  if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
+  // It is taken down after the job, when signals have their usual effect again.
+  const std::unique_ptr<page_server> page = open_page(arguments, screen);
+
+  const interrupts signals;
+  const int code = run_watched(loaded, arguments, signals, report.get(), page.get(), measured, screen);
+  // Told when the job is gone: to give gigabytes back takes time, and where it takes too much, the signals tell.
+  if (code != 0)
+    screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", signals.name()), "no output was written"));
+  return code;
 }
 
 }  // namespace flowrun::runner

@@ -29,6 +29,14 @@ class verdict(process_test):
         self.assertIn("bound by " + report["verdict"], said)
         return report["limit"], report["verdict"]
 
+    def limit_with_a_core(self, *arguments):
+        """Of a job that needs one all the time. Where others have it, nothing bounds the job: then it runs again."""
+        for _ in range(4):
+            found, said = self.limit_of(*arguments)
+            if found["kind"] != "nothing":
+                break
+        return found, said
+
     SORT = """  in: {op: generate, with: {kind: random, rows: ROWS}}
   s: {op: sort, in: in, with: {by: [value]}}
   out: {op: file.write_rows, in: s, with: {path: out.bin}}
@@ -96,7 +104,7 @@ class verdict(process_test):
   r: {op: reduce, in: m, with: {let: {n: max(a)}}}
   out: {op: file.write_csv, in: r, with: {path: out.csv}}
 """
-        found, said = self.limit_of(nodes, "-j", "1")
+        found, said = self.limit_with_a_core(nodes, "-j", "1")
         self.assertEqual(found["kind"], "processor", said)
         self.assertIn("by the node 'm'", said)
 
@@ -113,7 +121,7 @@ class verdict(process_test):
       next: {x: m}
   out: {op: file.write_rows, in: l.x, with: {path: out.bin}}
 """
-        found, said = self.limit_of(nodes, "-j", "1", "-m", "64MiB")
+        found, said = self.limit_with_a_core(nodes, "-j", "1", "-m", "64MiB")
         self.assertEqual((found["kind"], found["name"]), ("processor", "l.m"), said)
 
     def test_who_reads_the_output(self):
