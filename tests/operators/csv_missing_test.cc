@@ -120,6 +120,15 @@ TEST(csv_missing, where_none_is_allowed_the_record_is_malformed_unless_it_is_a_t
                     "6:5: expected u8, got \"x\"", "7:3: expected 3 fields, got 2"}));
 }
 
+// A no-break space between digits, a character cut by the end of the excerpt, and a text that only looks like UTF-8.
+TEST(csv_missing, what_nobody_sees_is_shown) {
+  const reader r({{"u32"}}, {});
+  EXPECT_EQ(r.read("1\u00A0000\n\uFEFF7\n12\u202F000\u200B\n\xC2\xE2\x80\n" + std::string(39, '9') + "é\n"),
+            (fields{"1:1: expected u32, got \"1\\u00A0000\"", "2:1: expected u32, got \"\\uFEFF7\"",
+                    "3:1: expected u32, got \"12\\u202F000\\u200B\"", "4:1: expected u32, got \"\xC2\xE2\x80\"",
+                    "5:1: expected u32, got \"" + std::string(39, '9') + "\"…"}));
+}
+
 // Numbers of few digits take a path of their own, which must not miss them.
 TEST(csv_missing, a_number_may_stand_for_nothing) {
   const reader r({{"u32", "1", true}, {"u32", "2", true}}, {"999", "0"});

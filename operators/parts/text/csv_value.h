@@ -24,7 +24,8 @@ std::string refusal(record::value_type type, std::string_view field);
 // What an integer type takes: "0 to 255".
 std::string value_range(record::value_type type);
 
-// `field` in quotes, shortened, with escapes for bytes that a terminal should not get.
+// `field` in quotes, shortened, with escapes for bytes that a terminal should not get, and for characters of UTF-8 that
+// nobody sees: "1\u00A0000".
 std::string quoted_excerpt(std::string_view field);
 
 // Most bytes that format_value writes for a type that is no text.
