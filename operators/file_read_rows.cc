@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -98,6 +99,27 @@ settings check(plan::node_checker& node) {
               "was the file cut short, or is `type` not the type it was written with?");
 }
 
+// A bool is compared and used as a key as the byte that it is: one that is neither 0 nor 1 would be a third value.
+void check_booleans(const std::vector<record::column>& booleans, const record::batch& rows, const std::string& path,
+                    uint64_t first_row) {
+  if (booleans.empty()) return;
+  const std::byte* row = rows.rows;
+  for (size_t i = 0; i < rows.num_rows; ++i, row += rows.row_bytes)
+    for (const record::column& c : booleans)
+      if (row[c.offset] > std::byte{1}) [[unlikely]]
+        throw error(error_kind::bad_data,
+                    fmt::format("{}: in row {} (counted from 0) column '{}' is the byte {}, and a bool is 0 or 1", path,
+                                first_row + i, c.name, static_cast<unsigned>(row[c.offset])),
+                    "is `type` the type it was written with? A u8 is any byte");
+}
+
+std::vector<record::column> booleans_of(const record::row_type& type) {
+  std::vector<record::column> out;
+  std::copy_if(type.columns().begin(), type.columns().end(), std::back_inserter(out),
+               [](const record::column& c) { return c.type.is_boolean(); });
+  return out;
+}
+
 file_input::part part_of(const settings& s, const std::string& path) {
   const uint64_t row_bytes = s.type.row_bytes();
   const auto bytes = [row_bytes](uint64_t rows) {
@@ -111,6 +133,7 @@ class rows_source final : public exec::source {
   rows_source(exec::build_context& context, const settings& s)
       : row_bytes_(s.type.row_bytes()),
         from_(s.range.from),
+        booleans_(booleans_of(s.type)),
         options_(options(context, s)),
         input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)),
         cutter_(row_bytes_, record::shape_for(s.type, context.batches.target_bytes).max_rows, options_.max_held,
@@ -157,6 +180,7 @@ class rows_source final : public exec::source {
   }
 
   void cut(const io::chunk& chunk) {
+    uint64_t row = from_ + (file_bytes_ - cutter_.num_straddling()) / row_bytes_;  // in the file
     file_bytes_ += chunk.num_bytes;
     std::vector<row_cutter::piece> pieces;
     cutter_.feed(chunk, pieces);
@@ -167,6 +191,8 @@ class rows_source final : public exec::source {
       b.row_bytes = row_bytes_;
       b.first_row = from_ + rows_queued_;
       b.owner = std::move(piece.owner);
+      check_booleans(booleans_, b, input_.path(), row);
+      row += b.num_rows;
       rows_queued_ += b.num_rows;
       batches_.push_back(std::move(b));
     }
@@ -174,6 +200,7 @@ class rows_source final : public exec::source {
 
   const uint32_t row_bytes_;
   const uint64_t from_;
+  const std::vector<record::column> booleans_;
   const io::file_reader_options options_;
   file_input input_;
   row_cutter cutter_;
@@ -210,7 +237,8 @@ exec::operator_definition word<"file_read_rows">() {
   d.summary = "Reads binary files of packed rows.";
   d.details =
       "A file is nothing but rows, packed in declared order, little endian, without padding: a packed C struct, or a "
-      "NumPy structured array. A size that is no multiple of the row's width is an error. `sorted_by` declares an "
+      "NumPy structured array. A size that is no multiple of the row's width is an error, and so is a bool that is "
+      "neither 0 nor 1. `sorted_by` declares an "
       "order that the file has, so that no sort is needed; it is checked while reading.\n\n"
       "`index: true` says that the file was written with an index, by file.write_rows. A join with skip: true whose "
       "right input is this node then doesn't read the file from front to back, but seeks in it: only blocks that may "

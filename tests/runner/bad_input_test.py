@@ -49,6 +49,22 @@ class input_test(process_test):
         self.fails(65, self.flowrun("job.yaml"), "in.bin", "8", "help:")
         self.assertEqual(self.files("out"), [])
 
+    def test_a_boolean_that_is_neither(self):
+        """It would be a third value to a sort, and true to an expression."""
+        job = COPY.replace("k: u32, v: u32", "v: bool, k: bool")
+        self.write("job.yaml", job)
+        self.write("in.bin", bytes([0, 1] * 300_000 + [1, 2, 7, 0]))
+        why = "in.bin: in row 300000 (counted from 0) column 'k' is the byte 2, and a bool is 0 or 1"
+        self.fails(65, self.flowrun("job.yaml"), why, "A u8 is any byte")
+        self.assertEqual(self.files("out"), [])
+        self.write("job.yaml", job.replace("path: in.bin", 'path: in.bin, range: "300001:"'))
+        self.fails(65, self.flowrun("job.yaml"), "in row 300001 (counted from 0) column 'v' is the byte 7")
+        self.write("first.bin", bytes([1, 0]))
+        self.write("job.yaml", job.replace("path: in.bin", "path: [first.bin, in.bin]"))
+        self.fails(65, self.flowrun("job.yaml"), why)
+        self.write("job.yaml", job.replace("path: in.bin", 'path: in.bin, range: "0:300000"'))
+        self.assertEqual(self.flowrun("job.yaml").returncode, 0)
+
     def test_truncated_rows_that_were_spilled(self):
         # The length of a pipe is not known, so it is found only when runs are on scratch that the last row is cut
         # short.
