@@ -53,11 +53,14 @@ void compare_output(const fitted_test::output& expected, const std::string& path
   };
   const std::vector<std::string> expected_lines = lines(expected.bytes), found_lines = lines(found);
   const std::string who = expected.file.empty() ? expected.node : expected.node + ": " + expected.path;
-  differs.lines.push_back(fmt::format("{}: expected {} (-), found {} (+)", who,
-                                      counted(expected_lines.size(), "row"), format_count(found_lines.size())));
+  differs.lines.push_back(fmt::format("{}: expected {} (-), found {} (+)", who, counted(expected_lines.size(), "row"),
+                                      format_count(found_lines.size())));
   const std::vector<std::string> shown = difference(expected_lines, found_lines, most_lines);
   for (const std::string& line : shown) differs.lines.push_back("  " + line);
-  if (shown.empty()) {
+  if (shown.empty() && !expected.packed && found == expected.bytes + expected.delimiter) {
+    differs.lines.push_back(
+        "    the file ends with a line end, and the expected text doesn't: rows, or a text in a block (|)");
+  } else if (shown.empty()) {
     const auto [a, b] = std::mismatch(expected.bytes.begin(), expected.bytes.end(), found.begin(), found.end());
     differs.lines.push_back(fmt::format("    they look alike, and differ at byte {} (of {} expected, {} found)",
                                         a - expected.bytes.begin(), expected.bytes.size(), found.size()));

@@ -37,6 +37,14 @@ planned_job plan_test(const specs::JobSpec& job, test_variant variant, const res
   return planned.faults.empty() ? std::move(planned) : plan_job(spec, resources);
 }
 
+// What lies in the directory of a test is gone when its messages are read.
+std::string without_directory(std::string text, const std::string& directory) {
+  const std::string prefix = directory + "/";
+  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at))
+    text.erase(at, prefix.size());
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string> words_of(const std::vector<fault>& faults) {
@@ -80,8 +88,8 @@ test_result run_test(const prepared_test& prepared, test_variant variant, const 
       result.stopped = true;
       return result;
     }
-    std::vector<std::string> words = {problem.what()};
-    if (!problem.hint().empty()) words.push_back("help: " + problem.hint());
+    std::vector<std::string> words = {without_directory(problem.what(), directory.path())};
+    if (!problem.hint().empty()) words.push_back("help: " + without_directory(problem.hint(), directory.path()));
     if (problem.kind() != error_kind::internal) return judge_failure(prepared.test, words);
     result.lines = {fmt::format("this is a bug in flowrun: {}", problem.what())};
     return result;

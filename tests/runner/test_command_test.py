@@ -66,6 +66,14 @@ GOOD = (
 """
 )
 
+TEXT = """flowrun: 1
+nodes:
+  read: {{op: file.read_csv, with: {{path: in.csv, type: {{k: i32, s: string}}}}}}
+  write: {{op: file.write_csv, in: read, with: {{path: out.csv}}}}
+tests:
+  - {{name: one, given: {{read: [{given}]}}, expect: {{write: "{expected}"}}}}
+"""
+
 
 class test_command_test(process_test):
     def test_the_example_of_the_description(self):
@@ -148,6 +156,17 @@ class test_command_test(process_test):
         self.assertRegex(done.stdout, r"fails by itself, line 26\n    it failed:\n      .*repeats a.*\n")
         self.assertRegex(done.stdout, r"\n\nFAILED: 4 of 5 tests in 1 spec \(")
 
+    def test_a_line_end_that_is_missing(self):
+        self.write("text.yaml", TEXT.format(expected="1,a", given='"1,a"'))
+        done = self.flowrun("test", "text.yaml")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("    write: expected 1 row (-), found 1 (+)\n        the file ends with a line end, and the expected text "
+                      "doesn't", done.stdout)
+
+    def test_messages_name_no_directory_that_is_gone(self):
+        self.write("text.yaml", TEXT.format(expected="1,a", given='"1"'))
+        self.assertRegex(self.flowrun("test", "text.yaml").stdout, r"\n +given/read:1:1: expected 2 fields, got 1\n.*`flowrun infer given/read`")
+
     def test_once(self):
         self.write("once.yaml", GOOD.replace("- name: another", "- once: true\n    name: another"))
         done = self.flowrun("test", "once.yaml", "-v")
@@ -214,12 +233,23 @@ class test_command_test(process_test):
     def one_fault(self, test, place, message, *more):
         """A test in the line behind SUMS, in flow style from column 5 on."""
         self.write("a.yaml", SUMS + "  - {" + test + "}\n")
+        self.write("empty", "")
         done = self.flowrun("test", "a.yaml")
         self.assertEqual(done.returncode, 78, done.stdout + done.stderr)
         self.assertIn(f"a.yaml:14:{place}: error: {message}", done.stderr)
         self.assertIn("1 fault in a.yaml", done.stderr)
         for part in more:
             self.assertIn(part, done.stderr)
+        checked = self.flowrun("check", "a.yaml", "-p", "in=empty", "-p", "out=y")
+        self.assertEqual((checked.returncode, checked.stderr), (78, done.stderr))
+        # Also where files of the job are missing.
+        checked = self.flowrun("check", "a.yaml", "-p", "in=missing", "-p", "out=y")
+        self.assertEqual((checked.returncode, checked.stderr[-len(done.stderr):]), (78, done.stderr))
+
+    def test_check_counts_tests(self):
+        self.write("a.yaml", GOOD)
+        done = self.flowrun("check", "a.yaml", "-p", "in=/dev/null", "-p", "out=y")
+        self.assertRegex(done.stderr, r"^a\.yaml: no faults; 6 nodes, \d phases, 4 tests\n$")
 
     def test_faults_of_tests(self):
         given = "given: {read: [[1, 2]]}"
@@ -280,6 +310,8 @@ class test_command_test(process_test):
         )
         done = self.flowrun("test", "b.yaml")
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        self.write("from", "")
+        self.assertEqual(self.flowrun("check", "b.yaml").returncode, 0)
 
     def test_nothing_is_left_behind(self):
         self.write("good.yaml", GOOD)
