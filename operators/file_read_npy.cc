@@ -200,11 +200,13 @@ class convert_stage final : public exec::parcel_stage<npy_piece> {
   const size_t batch_bytes_;
 };
 
-rejection_words words_of_rows() {
+rejection_words words_of_rows(const record::row_type& type) {
   rejection_words words;
   words.one = "row";
   words.several = "rows";
-  words.mend = "mend the array (a[~numpy.isnat(a['t'])] leaves out what is missing)";
+  const bool has_times = std::any_of(type.columns().begin(), type.columns().end(),
+                                     [](const record::column& c) { return c.type.is_time(); });
+  words.mend = has_times ? "mend the array (a[~numpy.isnat(a['t'])] leaves out what is missing)" : "mend the array";
   words.check = "check `type`, mend the array";
   words.place = [](const std::string& path, uint64_t row, uint64_t) {
     return fmt::format("{}: row {} (counted from 0)", path, row);
@@ -213,7 +215,7 @@ rejection_words words_of_rows() {
 }
 
 exec::assembly build(exec::build_context& c, const settings& s) {
-  auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, words_of_rows());
+  auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, words_of_rows(s.given_type));
   const size_t most_rows = record::shape_for(s.given_type, c.batches.target_bytes).max_rows;
   exec::assembly out;
   out.head = make_npy_source(c, s.paths, s.columns, most_rows, tally);

@@ -26,7 +26,7 @@ settings check(plan::node_checker& node) {
 
 exec::assembly build(exec::build_context& c, const settings& s) {
   exec::assembly out;
-  out.stages = write_text(c, s.to, formatting_by(json_formatter(s.columns, s.layout)));
+  out.stages = write_text(c, s.to, formatting_by(json_formatter(s.columns, s.layout, c.node.id)));
   return out;
 }
 

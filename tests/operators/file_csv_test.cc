@@ -321,6 +321,16 @@ TEST(file_csv, integers_must_fit_their_type) {
   EXPECT_EQ(refusal(value_type::of(type_kind::u8), "+300"), "expected u8 (0 to 255), got \"+300\"");
   EXPECT_EQ(refusal(value_type::of(type_kind::i8), "-300"), "expected i8 (-128 to 127), got \"-300\"");
   EXPECT_EQ(refusal(value_type::of(type_kind::i64), ""), "expected i64, got an empty field");
+  for (const std::string text : {"1e309", "+2e308", "-1e999"})
+    EXPECT_EQ(refusal(value_type::of(type_kind::f64), text),
+              "expected f64 (up to 1.7976931348623157e+308), got \"" + text + "\"");
+  for (const std::string text : {"1e39", "-1e999"})
+    EXPECT_EQ(refusal(value_type::of(type_kind::f32), text),
+              "expected f32 (up to 3.4028235e+38), got \"" + text + "\"");
+  for (const std::string text : {"1e9x", "+-1", "++1e999", "infinite", "1,5"})
+    for (const auto kind : {type_kind::f32, type_kind::f64})
+      EXPECT_EQ(refusal(value_type::of(kind), text),
+                "expected " + to_string(value_type::of(kind)) + ", got \"" + text + "\"");
   EXPECT_EQ(refusal(value_type::of(type_kind::date), "2026-02-29"),
             "expected date, got \"2026-02-29\": February 2026 has 28 days");
   EXPECT_EQ(refusal(value_type::of(type_kind::date), ""), "expected date (such as 2026-11-23), got an empty field");

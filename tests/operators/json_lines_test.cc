@@ -178,7 +178,7 @@ TEST(json_lines, numbers_are_exact_or_refused) {
       {"i8", "1.5", "1:6: expected i8 (-128 to 127), got the number 1.5"},
       {"u64", "18446744073709551616",
        "1:6: expected u64 (0 to 18446744073709551615), got the number 18446744073709551616"},
-      {"f64", "1e999", "1:6: expected f64, got the number 1e999"},
+      {"f64", "1e999", "1:6: expected f64 (up to 1.7976931348623157e+308), got the number 1e999"},
       {"u8", "\"1\"", "1:6: expected u8, got the text \"1\"; decimal[0] takes numbers and such texts"},
       {"f64", "\"12.50\"", "1:6: expected f64, got the text \"12.50\"; decimal[2] takes numbers and such texts"},
       {"f64", "\"n/a\"",
@@ -467,7 +467,8 @@ TEST(json_lines, a_sink_writes_objects) {
     write("", {"1,\xC3,2"});
     FAIL();
   } catch (const error& e) {
-    EXPECT_THAT(e.what(), HasSubstr("column 'b' holds \"\xC3\", which is no UTF-8"));
+    EXPECT_THAT(e.what(), HasSubstr("node 'out': column 'b' holds \"\xC3\", which is no UTF-8"));
+    EXPECT_THAT(e.what(), HasSubstr("the row is {a: 1, b: \"\xC3\", c: 2}"));
   }
   EXPECT_THAT(faults_of(source + "out: {op: file.write_json_lines, in: in, with: {path: x, names: {a: b}}}\n"),
               ElementsAre(HasSubstr("'a' and 'b' would both")));

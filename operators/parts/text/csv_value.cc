@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
+#include <system_error>
 
 #include "engine/base/calendar.h"
 #include "engine/record/decimal_text.h"
@@ -126,6 +129,8 @@ bool parse_value(value_type type, std::string_view field, std::byte* to) {
 }
 
 std::string value_range(value_type type) {
+  if (type.kind == type_kind::f32) return "up to " + record::float_text(std::numeric_limits<float>::max());
+  if (type.kind == type_kind::f64) return "up to " + record::float_text(std::numeric_limits<double>::max());
   if (type.is_unsigned()) return fmt::format("0 to {}", largest_unsigned(type.num_bytes));
   const auto most = static_cast<int64_t>(largest_unsigned(type.num_bytes) >> 1);
   return fmt::format("{} to {}", -most - 1, most);
@@ -194,10 +199,25 @@ std::string quoted_excerpt(std::string_view field) {
   return fmt::format("\"{}\"{}", shown, is_cut ? "…" : "");
 }
 
+namespace {
+
+// Of a text that no float of the type stands for: it is a number all the same.
+bool is_too_large(value_type type, std::string_view field) {
+  if (field.starts_with('+') && !field.substr(1).starts_with('-')) field.remove_prefix(1);
+  double value = 0;
+  if (record::read_float(field, value)) return type.kind == type_kind::f32;
+  const auto [stop, status] = fast_float::from_chars(field.data(), field.data() + field.size(), value);
+  const bool has_end =
+      stop == field.data() + field.size() && field.find_first_of("0123456789") != std::string_view::npos;
+  return has_end && (status == std::errc::result_out_of_range || (status == std::errc() && std::isinf(value)));
+}
+
+}  // namespace
+
 std::string refusal(value_type type, std::string_view field) {
   const std::string got = field.empty() ? "an empty field" : quoted_excerpt(field);
   std::string range;
-  if (type.is_integer()) {
+  if (type.is_integer() || (type.is_float() && is_too_large(type, field))) {
     range = fmt::format(" ({})", value_range(type));
   } else if (type.is_time() && !field.empty()) {
     return fmt::format("expected {}, got {}: {}", to_string(type), got,

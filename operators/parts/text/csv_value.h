@@ -21,7 +21,7 @@ bool parse_value(record::value_type type, std::string_view field, std::byte* to)
 // Why parse_value refuses the field: `expected u8 (0 to 255), got "300"`.
 std::string refusal(record::value_type type, std::string_view field);
 
-// What an integer type takes: "0 to 255".
+// What an integer type takes, or how far a float goes: "0 to 255", "up to 3.4028235e+38".
 std::string value_range(record::value_type type);
 
 // `field` in quotes, shortened, with escapes for bytes that a terminal should not get, and for characters of UTF-8 that

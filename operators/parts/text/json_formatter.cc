@@ -11,6 +11,7 @@
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/growing_text.h"
 #include "operators/parts/text/json_text.h"
+#include "operators/parts/text/value_text.h"
 
 namespace flowrun::operators {
 
@@ -41,19 +42,13 @@ char* put_value(record::value_type type, const std::byte* at, char* to) {
   return to;
 }
 
-[[noreturn]] void refuse_bytes(std::string_view text, const record::column& column) {
-  throw error(
-      error_kind::bad_data,
-      fmt::format("column '{}' holds {}, which is no UTF-8, as texts of JSON are", column.name, quoted_excerpt(text)),
-      "write a text of the bytes, such as hex(" + column.name + ") in a map, or use file.write_csv");
-}
-
 }  // namespace
 
 json_formatter::json_formatter(std::vector<record::column> columns, const json_layout& layout)
-    : json_formatter(written_missing{std::move(columns)}, layout) {}
+    : json_formatter(written_missing{std::move(columns)}, layout, {}) {}
 
-json_formatter::json_formatter(written_missing columns, const json_layout& layout) : columns_(std::move(columns)) {
+json_formatter::json_formatter(written_missing columns, const json_layout& layout, std::string node)
+    : columns_(std::move(columns)), node_(std::move(node)) {
   std::string between;
   add(layout, 0, between);
   behind_ = between + "\n";
@@ -73,6 +68,16 @@ void json_formatter::add(const json_layout& layout, size_t object, std::string& 
       add(layout, e.object, between);
   }
   between += '}';
+}
+
+void json_formatter::refuse_bytes(std::string_view text, size_t column, const std::byte* row,
+                                  const std::byte* heap) const {
+  const std::string& name = columns_.columns[column].name;
+  throw error(error_kind::bad_data,
+              fmt::format("{}column '{}' holds {}, which is no UTF-8, as texts of JSON are; the row is {}",
+                          node_.empty() ? std::string() : fmt::format("node '{}': ", node_), name, quoted_excerpt(text),
+                          row_text(columns_.columns, row, heap)),
+              "write a text of the bytes, such as hex(" + name + ") in a map, or use file.write_csv");
 }
 
 text_block json_formatter::format(const record::batch& in, record::batch_pool& pool, uint64_t most_bytes,
@@ -101,7 +106,7 @@ text_block json_formatter::format(const record::batch& in, record::batch_pool& p
       const std::string_view text = c.type.is_string()
                                         ? record::load_string(at, in.heap)
                                         : std::string_view(reinterpret_cast<const char*>(at), c.type.num_bytes);
-      if (!is_utf8(text)) refuse_bytes(text, c);
+      if (!is_utf8(text)) refuse_bytes(text, v.column, row, in.heap);
       // And what the rest of the row may take.
       out.reserve(to, json_text_bytes(text) + fixed_chars_);
       to = put_json_text(text, to);

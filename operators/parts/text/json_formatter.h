@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/record/batch.h"
@@ -18,8 +19,8 @@ class json_formatter {
   // `columns`: those that `layout` is about. Columns of the same object are written together, where the first of them
   // stands.
   json_formatter(std::vector<record::column> columns, const json_layout& layout);
-  // Missing values are null.
-  json_formatter(written_missing columns, const json_layout& layout);
+  // Missing values are null. `node`: whose rows they are, for errors.
+  json_formatter(written_missing columns, const json_layout& layout, std::string node);
 
   // The rows of `in` as lines, from the first on, until they take `most_bytes`; at least one. Throws error(bad_data)
   // when a text isn't UTF-8. `ends` (may be null): where each line ends is added. Thread-safe.
@@ -32,8 +33,11 @@ class json_formatter {
     size_t column = 0;
   };
   void add(const json_layout& layout, size_t object, std::string& between);
+  [[noreturn]] void refuse_bytes(std::string_view text, size_t column, const std::byte* row,
+                                 const std::byte* heap) const;
 
   written_missing columns_;
+  std::string node_;
   std::vector<value> values_;
   std::string behind_;      // the last value, with the line end
   size_t fixed_chars_ = 0;  // most bytes of a line but for its texts

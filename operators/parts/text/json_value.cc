@@ -120,7 +120,9 @@ std::string json_refusal(record::value_type type, std::string_view token) {
   const bool number = !token.empty() && (token[0] == '-' || is_digit(token[0]));
   const bool text = token.starts_with('"');
   std::string expected = to_string(type);
-  if (type.is_integer() && number) expected += fmt::format(" ({})", value_range(type));
+  // A float takes all numbers but those that are too large.
+  if ((type.is_integer() && number) || (type.is_float() && is_json_number(token)))
+    expected += fmt::format(" ({})", value_range(type));
   if (type.is_boolean()) expected += " (true or false)";
   if (type.is_time())
     expected += type.is_date() ? " (a text such as \"2026-11-23\")" : " (a text such as \"2026-11-23T22:15:03Z\")";

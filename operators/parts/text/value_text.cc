@@ -53,8 +53,12 @@ std::string value_text(const record::value_type& type, const std::byte* field, c
 }
 
 std::string row_text(const record::row_type& type, const std::byte* row, const std::byte* heap) {
+  return row_text(type.columns(), row, heap);
+}
+
+std::string row_text(const std::vector<record::column>& columns, const std::byte* row, const std::byte* heap) {
   std::string out = "{";
-  for (const record::column& c : type.columns()) {
+  for (const record::column& c : columns) {
     if (out.size() > 1) out += ", ";
     out += c.name + ": " + value_text(c.type, row + c.offset, heap);
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "engine/record/batch.h"
 
@@ -12,5 +13,7 @@ std::string value_text(const record::value_type& type, const std::byte* field, c
 
 // {src: 1, name: "x"}
 std::string row_text(const record::row_type& type, const std::byte* row, const std::byte* heap);
+// Of some of its columns.
+std::string row_text(const std::vector<record::column>& columns, const std::byte* row, const std::byte* heap);
 
 }  // namespace flowrun::operators
