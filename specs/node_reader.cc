@@ -146,7 +146,8 @@ void check_empty_values(const Value& value, fault_sink& faults) {
     }
     const cut_value whole = cut_at_commas(entries, i);
     faults.add(entries[i].key_position(), "'" + quotable(entries[i].key()) + "' has no value", "key: value",
-               whole.text.empty() ? "inside {…} put text that holds a ',' in quotes" : way_to_keep(whole));
+               whole.text.empty() ? "inside {…} put text that holds a ',' in quotes; ~ and null are no value, either"
+                                  : way_to_keep(whole));
     if (!whole.text.empty()) i = whole.last;  // the rest of it is the same slip
   }
 }

@@ -51,6 +51,14 @@ node_ptr number_arithmetic(const std::string& op, size_t offset, const node_ptr&
                            std::vector<problem>& problems) {
   const reporter fault{offset, problems};
   const bool literals = a->literal && b->literal && is_known_integer(*a) && is_known_integer(*b);
+  if (op == "<<" && literals) {
+    const exact_number left = exact_value(*a), right = exact_value(*b);
+    const std::optional<exact_number> result = exact_result(op, left, right);
+    if (node_ptr literal = result ? literal_node(*result) : nullptr) return literal;
+    return fault(fmt::format("{} << {} does not fit in 64 bits", left, right),
+                 "-9223372036854775808 to 18446744073709551615",
+                 fmt::format("write {}({}) << {} for its low 64 bits", left < 0 ? "i64" : "u64", left, right));
+  }
   if (op == "<<" || op == ">>") {
     const lane_kind kind = lane_kind_of(a->type);
     const bool is_signed = kind == lane_kind::signed_integer;

@@ -73,6 +73,7 @@ std::optional<exact_number> exact_result(std::string_view op, exact_number a, ex
     case '*':
       if (__builtin_mul_overflow(a, b, &out)) return std::nullopt;
       break;
+    case '<': out = b < 0 || b >= 64 ? 0 : a * (exact_number{1} << static_cast<int>(b)); break;
     case '/': out = b == 0 ? 0 : a / b; break;
     default: out = b == 0 ? 0 : a % b; break;
   }

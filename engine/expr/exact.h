@@ -30,7 +30,8 @@ std::string range_of(record::value_type type);
 // Null when neither u64 nor i64 holds it.
 node_ptr literal_node(exact_number value);
 
-// `op` is one of + - * / %; nullopt beyond 127 bits. x / 0 and x % 0 are 0.
+// `op` is one of + - * / % <<; nullopt beyond 127 bits. x / 0 and x % 0 are 0, and so is a shift by 64 or more, or by a
+// negative number.
 std::optional<exact_number> exact_result(std::string_view op, exact_number a, exact_number b);
 
 // Why a number known while checking can't be of a number type: "300 does not fit in u8". Empty when it can, and for all

@@ -76,12 +76,15 @@ const std::vector<value_rule>& value_rules() {
         {"n / 0", "u64", "0"},
         {"x / 0", "f64", "inf"},
         {"n << 64", "u64", "0"},
+        {"3 << 63", "", "3 << 63 does not fit in 64 bits"},
         {"i >> 1", "i64", "-3"}}},
       {"Floats",
        "The text of a float is the shortest that reads back as the same number, with inf, -inf, -0 and one nan; CSV "
        "files, string() and messages agree in it. == and < compare numbers: -0.0 equals 0.0, and NaN equals nothing. "
        "Keys are another matter: in sort, group, join, reset, unique and ranks equal means equal bits, -0.0 comes "
-       "before 0.0, and NaN has its place behind inf (before -inf with its sign set).",
+       "before 0.0, and NaN has its place behind inf (before -inf with its sign set). The processor gives a NaN that "
+       "is computed "
+       "its sign, and on x86 sets it: if(x == x, x, to_f64('nan')) makes it the one that texts have.",
        {{"0.1", "f64", "0.1"},
         {"string(f32(0.1))", "string", "0.1"},
         {"string(0.0 / 0)", "string", "nan"},

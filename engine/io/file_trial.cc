@@ -90,6 +90,9 @@ void try_output(const std::string& path) {
     if (errno != ENOENT) refuse_output(path, errno);
     directory = directory.parent_path();
   }
+  // Names that are too long, and links in a circle, are found out when the output gets its name, else.
+  if (stat((directory / whole.filename()).c_str(), &info) != 0 && (errno == ENAMETOOLONG || errno == ELOOP))
+    refuse_output(path, errno);
   try {
     const output_target trial((directory / whole.filename()).string(), false);
   } catch (const error& problem) {

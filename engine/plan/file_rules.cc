@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "engine/plan/parameter_shape.h"
 #include "specs/value.h"
@@ -65,6 +66,13 @@ class file_comparison {
          "another path for one of them", "or run the job without --cluster");
   }
 
+  void refuse_below(const file_use& below, const file_use& file) {
+    fail(below,
+         fmt::format("{} writes '{}', which lies in '{}', and that is a file, which {} writes", below.who, below.path,
+                     file.path, file.who),
+         "another path for one of them");
+  }
+
  private:
   static std::string named(const file_use& a, const file_use& b) {
     const std::string of_a = normal(a.path), of_b = normal(b.path);
@@ -109,13 +117,30 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
   return a == folder.end() && b != path.end();
 }
 
+// Where it lies; of files whose names values decide, where one of them would.
+std::filesystem::path place_of(const file_use& use, const outer_files& others) {
+  const std::string path = use.partitioned ? use.partitioned->directory() + "/x" : use.path;
+  return others.resolve ? others.resolve(path) : normal(path);
+}
+
+// An output can't be a file and a directory with another output.
+void check_outputs_below(const std::vector<file_use>& all, const outer_files& others, file_comparison& comparison) {
+  std::vector<std::pair<const file_use*, std::filesystem::path>> outputs;
+  for (const file_use& use : all)
+    if (use.writes && use.path != "-") outputs.emplace_back(&use, place_of(use, others));
+  for (const auto& [below, place] : outputs)
+    for (const auto& [file, whole] : outputs) {
+      if (file->partitioned || !lies_in(place, whole)) continue;
+      comparison.refuse_below(*below, *file);
+      if (others.on_clash) others.on_clash(*below, *file);
+      break;
+    }
+}
+
 // `all`: the command's own files first, none of which becomes a folder.
 void check_folders(const std::vector<file_use>& all, const outer_files& others, file_comparison& comparison) {
   std::vector<std::filesystem::path> places;
-  for (const file_use& use : all) {
-    const std::string path = use.partitioned ? use.partitioned->directory() + "/x" : use.path;
-    places.emplace_back(others.resolve ? others.resolve(path) : normal(path));
-  }
+  for (const file_use& use : all) places.push_back(place_of(use, others));
   for (size_t folder = others.own.size(); folder < all.size(); ++folder) {
     const file_use& use = all[folder];
     if (!use.writes || use.partitioned || use.path == "-" || !others.becomes_folder(use.path)) continue;
@@ -202,7 +227,10 @@ void check_files(const std::string& job_file, const std::vector<file_use>& files
       if (faults.size() > faults_before && others.on_clash) others.on_clash(all[j], all[i]);
       if (!may_go_on) break;
     }
-  if (others.becomes_folder) check_folders(all, others, comparison);
+  if (others.becomes_folder)
+    check_folders(all, others, comparison);
+  else
+    check_outputs_below(all, others, comparison);
 }
 
 }  // namespace flowrun::plan

@@ -84,6 +84,10 @@ TEST(control, finds_faults) {
               HasSubstr("the loop has no input 'b'"));
   EXPECT_THAT(fault("next: {m: f}, times: 1, collect: {o: f}, " + body), HasSubstr("the loop carries no 'm'"));
   EXPECT_THAT(fault("collect: {o: f}, " + body), HasSubstr("when does the loop end?"));
+  EXPECT_THAT(fault("times: 1, max_iterations: 2, collect: {o: f}, " + body),
+              HasSubstr("`times` says how many iterations there are"));
+  EXPECT_THAT(fault("until: \"rows(f) == 0\", max_iterations: 0, collect: {o: f}, " + body),
+              HasSubstr("a loop with no iterations can't end"));
   EXPECT_THAT(fault("times: 1, " + body), HasSubstr("the rows of 'f' are never used"));
   EXPECT_THAT(fault("times: 1.5, collect: {o: f}, " + body), HasSubstr("a number of iterations is no f64"));
   EXPECT_THAT(fault("times: \"'a'\", collect: {o: f}, " + body), HasSubstr("a scalar can't be a text"));

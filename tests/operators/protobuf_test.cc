@@ -232,6 +232,8 @@ TEST(message_reader, what_is_no_message) {
   EXPECT_EQ(read(shop, columns, std::string("\x0A\x01x", 3)),
             "1: the field 'a' is a varint, but lies there as bytes with a length: is it a message of another kind?");
   EXPECT_THAT(read(shop, columns_of({{"at", "timestamp"}}), shop.bytes("at {nanos: -1}")),
+              HasSubstr("has 0 seconds and -1 nanoseconds, and nanoseconds are 0 to 999999999"));
+  EXPECT_THAT(read(shop, columns_of({{"at", "timestamp"}}), shop.bytes("at {seconds: -62135596801}")),
               HasSubstr("which is none of the years 1 to 9999"));
   EXPECT_THAT(read(shop, columns_of({{"at", "timestamp"}}), shop.bytes("at {seconds: 999999999999}")),
               HasSubstr("999999999999 seconds"));

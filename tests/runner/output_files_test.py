@@ -41,6 +41,29 @@ class one_file_test(process_test):
             self.fails(73, self.flowrun("check", "job.yaml"), "directory")
             self.fails(73, self.flowrun("run", "job.yaml"), "directory")
 
+    def test_what_lies_in_an_output(self):
+        for second in ("out/b", "out/b/c", self.dir / "link/out/b", "out/{i}"):
+            (self.dir / "link").unlink(missing_ok=True)
+            (self.dir / "link").symlink_to(".")
+            self.refused(job_with_sinks(("file.write_csv", "out"), ("file.write_csv", second)),
+                         "'out1' writes", "lies in 'out', and that is a file, which 'out0' writes")
+        self.refused(job_with_sinks(("file.write_csv", "out")), "--report writes", "which lies in 'out'",
+                     arguments=("--report", "out/report"))
+        self.write("job.yaml", job_with_sinks(("file.write_csv", "out/a"), ("file.write_csv", "out/{i}.csv")))
+        self.assertEqual(self.flowrun("run", "job.yaml").returncode, 0)
+
+    def test_names_that_can_not_be(self):
+        (self.dir / "circle").symlink_to("ring")
+        (self.dir / "ring").symlink_to("circle")
+        for path, why in (("n" * 256, "File name too long"), ("new/" + "n" * 256, "File name too long"),
+                          ("circle", "Too many levels of symbolic links")):
+            self.write("job.yaml", job_with_sinks(("file.write_csv", path)))
+            for command in ("check", "run"):
+                self.fails(73, self.flowrun(command, "job.yaml"), "job.yaml:", path, why)
+        self.assertTrue((self.dir / "circle").is_symlink())
+        self.write("job.yaml", job_with_sinks(("file.write_csv", "n" * 255)))
+        self.assertEqual(self.flowrun("run", "job.yaml").returncode, 0)
+
     def test_an_index_beside_no_file(self):
         text = "flowrun: 1\nnodes:\n  rows: {op: generate, with: {rows: 3, columns: {i: i}}}\n"
         text += "  out: {op: file.write_rows, in: rows, with: {path: /dev/stdout, index: true}}\n"

@@ -126,6 +126,11 @@ class loop_checker {
     if (until_ == nullptr && times == nullptr)
       node_.fault_at_node("when does the loop end?", "until: a condition, or times: a number of iterations");
     if (times != nullptr) check_times(*times);
+    if (times != nullptr && node_.has("max_iterations"))
+      node_.fault_at_parameter("max_iterations", "`times` says how many iterations there are at most",
+                               "times, or max_iterations");
+    else if (times == nullptr && out_.max_iterations == 0)
+      node_.fault_at_parameter("max_iterations", "a loop with no iterations can't end", "1 or more");
     if (node_.body("body") == nullptr) node_.fault_at_node("the loop has no nodes inside", "body: {id: {op: …}}");
   }
 

@@ -244,11 +244,11 @@ bool message_reader::set_times() {
     const time t = times_[i];
     constexpr int64_t first = calendar::first_us / calendar::us_per_second,
                       last = calendar::last_us / calendar::us_per_second;
-    if (t.nanos < 0 || t.nanos >= nanos_per_second || t.seconds < first || t.seconds > last) {
-      reason_ = fmt::format(
-          "the timestamp of the column '{}' has {} seconds and {} nanoseconds, which is none of the years "
-          "1 to 9999",
-          layout_.type[i].name, t.seconds, t.nanos);
+    const bool is_second = t.nanos >= 0 && t.nanos < nanos_per_second;
+    if (!is_second || t.seconds < first || t.seconds > last) {
+      reason_ = fmt::format("the timestamp of the column '{}' has {} seconds and {} nanoseconds, {}",
+                            layout_.type[i].name, t.seconds, t.nanos,
+                            is_second ? "which is none of the years 1 to 9999" : "and nanoseconds are 0 to 999999999");
       offset_ = 0;
       return false;
     }

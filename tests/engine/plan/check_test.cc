@@ -218,6 +218,13 @@ TEST(Check, FilesThatClash) {
 )"),
               ElementsAre("5:37 'v' and 'w' both write 'out'", "6:37 'x' writes 'data/in', which 'a' reads"));
   EXPECT_THAT(faults_of(R"(nodes:
+  a: {op: source, with: {path: data/in}}
+  v: {op: sink, in: a, with: {path: out/../out/b}}
+  w: {op: sink, in: a, with: {path: out}}
+  x: {op: sink, in: a, with: {path: outer/b}}
+)"),
+              ElementsAre("4:37 'v' writes 'out/../out/b', which lies in 'out', and that is a file, which 'w' writes"));
+  EXPECT_THAT(faults_of(R"(nodes:
   a: {op: source, with: {path: "-"}}
   b: {op: source, with: {path: "-"}}
   n: {op: sink, in: a, with: {path: "-"}}
