@@ -10,6 +10,7 @@
 #include "engine/base/mutex.h"
 #include "engine/base/units.h"
 #include "engine/exec/job_report.h"
+#include "engine/io/io_thread.h"
 #include "runner/page_document.h"
 
 namespace flowrun::runner {
@@ -125,7 +126,8 @@ class page_exchange::shared {
 page_exchange::page_exchange(const page_address& to, const std::string& path) : shared_(std::make_shared<shared>()) {
   static const unsigned library = mg_init_library(MG_FEATURES_DEFAULT);  // for good: threads may be left behind
   static_cast<void>(library);
-  std::thread([mine = shared_, to, path] { mine->put(exchange_with(to, path)); }).detach();
+  // Signals are for who asks: one that this thread took would end the process.
+  io::start_io_thread("flowrun-page", [mine = shared_, to, path] { mine->put(exchange_with(to, path)); }).detach();
 }
 
 bool page_exchange::wait(std::chrono::milliseconds most) const { return shared_->wait(most); }
