@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
 """flowrun top: what it shows is what the page's document says, on any terminal, and whatever becomes of the job."""
 
+import contextlib
 import json
+import pathlib
 import re
 import signal
 import socket
+import threading
 import time
 
 from flowrun_process import ENDLESS, SORT, main
@@ -181,6 +184,42 @@ class terminal_test(watching_test):
                 seen.signal(how)
             self.assertEqual(seen.ended(), code, how)
             self.assertTrue(seen.restored(), seen.text)
+
+    def test_signals_are_for_the_thread_that_draws(self):
+        """One that another thread takes ends the process and leaves the terminal as it is."""
+        asked, over = threading.Event(), threading.Event()
+        self.addCleanup(over.set)
+
+        def once(handler):
+            if asked.is_set():
+                over.wait(60)
+                return
+            asked.set()
+            body = document().encode()
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(len(body)))
+            handler.end_headers()
+            handler.wfile.write(body)
+
+        seen = terminal(self, "top", self.serve(once))
+        seen.until(r"\033\[H")
+        pid, end = seen.child(), time.monotonic() + 30
+        while "flowrun-page\n" not in (names := self.blocked_by_thread(pid)) and time.monotonic() < end:
+            seen.read()
+        self.assertTrue(names["flowrun-page\n"] >> (signal.SIGINT - 1) & 1, names)
+        seen.signal(signal.SIGINT)
+        self.assertEqual(seen.ended(), 0)
+        self.assertTrue(seen.restored(), seen.text)
+
+    @staticmethod
+    def blocked_by_thread(pid):
+        """Masks of the signals that threads block, by the threads' names."""
+        out = {}
+        for thread in pathlib.Path(f"/proc/{pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                mask = re.search(r"SigBlk:\t(\w+)", (thread / "status").read_text())[1]
+                out[(thread / "comm").read_text()] = int(mask, 16)
+        return out
 
     def test_small_terminals(self):
         self.environment["NO_COLOR"] = "1"

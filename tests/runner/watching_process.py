@@ -73,9 +73,13 @@ class terminal:
     def keys(self, text):
         os.write(self.master, text.encode())
 
-    def signal(self, number):
+    def child(self):
+        """The process of the flowrun in it."""
         shell = self.process.pid
-        os.kill(int(pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text()), number)
+        return int(pathlib.Path(f"/proc/{shell}/task/{shell}/children").read_text())
+
+    def signal(self, number):
+        os.kill(self.child(), number)
 
     def ended(self, seconds=30):
         deadline = time.monotonic() + seconds
