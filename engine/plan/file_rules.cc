@@ -54,7 +54,10 @@ class file_comparison {
     }
     const bool twice = a.who != b.who || a.where.line() != b.where.line() || a.where.column() != b.where.column();
     if (!read_once || !twice) return true;
-    fail(b, fmt::format("{} and {} both read {}", a.who, b.who, a.path == "-" ? "standard input" : named(a, b)),
+    const std::string what = a.path == "-" ? "standard input" : named(a, b);
+    fail(b,
+         a.who == b.who ? fmt::format("{} reads twice from {}", a.who, what)
+                        : fmt::format("{} and {} both read {}", a.who, b.who, what),
          "one reader", "several nodes may read from one file node");
     return false;
   }

@@ -97,6 +97,9 @@ class one_file_test(process_test):
             text += f'  {name}: {{op: file.read_lines, with: {{path: "{path}"}}}}\n'
             text += f"  out{name}: {{op: file.write_lines, in: {name}, with: {{path: out{name}}}}}\n"
         self.refused(text, "'a' and 'b' both read standard input")
+        text = job_with_sinks(("file.write_csv", "out")).replace("nodes:", "nodes:\n  a: {op: file.read_lines, with: {path: [\"-\", \"-\"]}}"
+                                                                 "\n  b: {op: file.write_lines, in: a, with: {path: b}}")
+        self.refused(text, "'a' reads twice from standard input")
 
     def test_hard_links_are_two_files(self):
         self.write("one", "before")
