@@ -32,7 +32,7 @@ nodes:
       next:  {rows: next}
       times: ROUNDS
   write: {op: file.write_rows, in: round.rows, with: {path: out}}
-""".replace("ROUNDS", "60000" if SANITIZED else "1500000")  # for more than a second
+""".replace("ROUNDS", "60000" if SANITIZED else "600000")  # for more than a second
 
 
 class progress_test(process_test):
