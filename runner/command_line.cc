@@ -136,7 +136,8 @@ class parser {
 
   void add_check() {
     declared_command& sub =
-        add(command::check, "check", "Says everything that is wrong with jobs and their tests, without running them.", check_examples);
+        add(command::check, "check", "Says everything that is wrong with jobs and their tests, without running them.",
+            check_examples);
     sub.argument("FILE", files_, "The jobs; - for standard input.");
     sub.flag("--no-files", no_files_, "Doesn't look at the files that the jobs read and write.");
     job_.declare(sub);

@@ -24,7 +24,8 @@ struct reporter {
   }
 };
 
-// The number that + - * / % make of two constants, as on paper; a problem where its type doesn't hold it.
+// The number that + - * / % (of literals also <<) make of two constants, as on paper; a problem where its type doesn't
+// hold it.
 node_ptr constant_arithmetic(const std::string& op, const node& a, const node& b, std::optional<lane_kind> kind,
                              const reporter& fault) {
   const std::optional<exact_number> result = exact_result(op, exact_value(a), exact_value(b));
@@ -33,7 +34,9 @@ node_ptr constant_arithmetic(const std::string& op, const node& a, const node& b
     node_ptr literal = result ? literal_node(*result) : nullptr;
     if (literal != nullptr) return literal;
     return fault(fmt::format("{} does not fit in 64 bits", sum), "-9223372036854775808 to 18446744073709551615",
-                 "write f64(x) to compute with floats");
+                 op != "<<" ? "write f64(x) to compute with floats"
+                            : fmt::format("write {}({}) << {} for its low 64 bits", exact_value(a) < 0 ? "i64" : "u64",
+                                          exact_value(a), exact_value(b)));
   }
   const value_type type = wide_type(*kind);
   if (result && holds(type, *result)) return number_node(type, static_cast<uint64_t>(*result));
@@ -51,14 +54,7 @@ node_ptr number_arithmetic(const std::string& op, size_t offset, const node_ptr&
                            std::vector<problem>& problems) {
   const reporter fault{offset, problems};
   const bool literals = a->literal && b->literal && is_known_integer(*a) && is_known_integer(*b);
-  if (op == "<<" && literals) {
-    const exact_number left = exact_value(*a), right = exact_value(*b);
-    const std::optional<exact_number> result = exact_result(op, left, right);
-    if (node_ptr literal = result ? literal_node(*result) : nullptr) return literal;
-    return fault(fmt::format("{} << {} does not fit in 64 bits", left, right),
-                 "-9223372036854775808 to 18446744073709551615",
-                 fmt::format("write {}({}) << {} for its low 64 bits", left < 0 ? "i64" : "u64", left, right));
-  }
+  if (op == "<<" && literals) return constant_arithmetic(op, *a, *b, {}, fault);
   if (op == "<<" || op == ">>") {
     const lane_kind kind = lane_kind_of(a->type);
     const bool is_signed = kind == lane_kind::signed_integer;

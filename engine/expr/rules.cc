@@ -83,8 +83,7 @@ const std::vector<value_rule>& value_rules() {
        "files, string() and messages agree in it. == and < compare numbers: -0.0 equals 0.0, and NaN equals nothing. "
        "Keys are another matter: in sort, group, join, reset, unique and ranks equal means equal bits, -0.0 comes "
        "before 0.0, and NaN has its place behind inf (before -inf with its sign set). The processor gives a NaN that "
-       "is computed "
-       "its sign, and on x86 sets it: if(x == x, x, to_f64('nan')) makes it the one that texts have.",
+       "is computed its sign, and on x86 sets it: if(x == x, x, to_f64('nan')) makes it the one that texts have.",
        {{"0.1", "f64", "0.1"},
         {"string(f32(0.1))", "string", "0.1"},
         {"string(0.0 / 0)", "string", "nan"},

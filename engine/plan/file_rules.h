@@ -61,7 +61,8 @@ std::vector<file_use> files_within(const graph& g);
 std::vector<record::column> written_columns(const graph& g, const node& sink);
 
 // Two writers of one file, a writer that replaces, or may replace, what another reads, two readers of standard input or
-// of one pipe, an output that lies in what another output makes a file. `others` are the command's own files. Inputs may be replaced where that was asked for.
+// of one pipe, an output that lies in what another output makes a file. `others` are the command's own files. Inputs
+// may be replaced where that was asked for.
 void check_files(const std::string& job_file, const std::vector<file_use>& files, const outer_files& others,
                  std::vector<fault>& faults);
 

@@ -258,8 +258,9 @@ TEST(file_read_npy, other_values_that_are_none) {
   dir.write("nat", npy(literal_of("'<M8[D]'", "(1,)"), bytes_of(std::numeric_limits<int64_t>::min())));
   EXPECT_THAT(error_of(source(dir / "nat", "{d: date}")), HasSubstr("column 'd' is NaT"));
   dir.write("bool", npy(literal_of("'|b1'", "(3,)"), std::string("\0\1\2", 3)));
-  EXPECT_THAT(error_of(source(dir / "bool", "{b: bool}")),
-              HasSubstr("row 2 (counted from 0): column 'b' is the byte 2, and a bool is 0 or 1 (help: mend the array, "));
+  EXPECT_THAT(
+      error_of(source(dir / "bool", "{b: bool}")),
+      HasSubstr("row 2 (counted from 0): column 'b' is the byte 2, and a bool is 0 or 1 (help: mend the array, "));
 }
 
 TEST(file_read_npy, a_file_of_another_length_or_type_is_refused) {
