@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "engine/record/value_text.h"
 #include "operators/parts/text/json_text.h"
-#include "operators/parts/text/value_text.h"
 
 namespace flowrun::cluster {
 
@@ -29,7 +29,7 @@ nlohmann::json value_of(record::value_type type, const std::byte* field, const s
   }
   if (type.is_string()) return json_of(record::load_string(field, heap));
   if (type.is_bytes()) return json_of({reinterpret_cast<const char*>(field), type.num_bytes});
-  const std::string text = operators::value_text(type, field, heap);
+  const std::string text = record::value_text(type, field, heap);
   // Decimals have more digits than readers of JSON keep, and neither a time nor nan is a number there.
   if (type.is_decimal()) return text;
   const nlohmann::json number = nlohmann::json::parse(text, nullptr, false);

@@ -12,10 +12,10 @@
 #include "engine/base/units.h"
 #include "engine/expr/row_program.h"
 #include "engine/record/hash.h"
+#include "engine/record/value_text.h"
 #include "operators/parts/order/row_groups.h"
 #include "operators/parts/order/row_order.h"
 #include "operators/parts/order/sort_order.h"
-#include "operators/parts/text/value_text.h"
 #include "operators/word.h"
 #include "specs/value.h"
 
@@ -173,7 +173,7 @@ class check_stage final : public exec::ordered_stage {
         num_rows_ + k, std::move(texts));
   }
 
-  std::string text(const std::byte* row, const std::byte* heap) const { return row_text(type_, row, heap); }
+  std::string text(const std::byte* row, const std::byte* heap) const { return record::row_text(type_, row, heap); }
 
   static constexpr const char* hint = "rows are counted from 0; the data or the rule is wrong";
   std::string message(const std::string& what, const std::string& evidence) const {

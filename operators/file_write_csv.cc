@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "engine/base/excerpt.h"
 #include "engine/base/fault.h"
 #include "operators/parts/files/file_sink.h"
 #include "operators/parts/text/csv_columns.h"

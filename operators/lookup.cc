@@ -12,12 +12,12 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/expr/conversion.h"
+#include "engine/record/value_text.h"
 #include "operators/parts/order/lookup_table.h"
 #include "operators/parts/rules/added_columns.h"
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/constant_row.h"
 #include "operators/parts/rules/estimates.h"
-#include "operators/parts/text/value_text.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -235,7 +235,7 @@ class lookup_stage final : public exec::stateless_stage {
   [[noreturn]] void fail(const record::batch& in, size_t row) const {
     throw error(error_kind::bad_data,
                 fmt::format("node '{}': the table '{}' has no row for {} of '{}'", node_, table_name_,
-                            row_text(stream_, in.row(row), in.heap), stream_name_),
+                            record::row_text(stream_, in.row(row), in.heap), stream_name_),
                 "missing: drop leaves such rows out, missing: default gives them 0 or `defaults`");
   }
 

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "engine/base/counted.h"
+#include "engine/record/value_text.h"
 #include "operators/parts/text/csv_value.h"
-#include "operators/parts/text/value_text.h"
 #include "specs/value.h"
 
 namespace flowrun::runner {
@@ -133,8 +133,8 @@ std::vector<std::string> shown_rows(std::string_view bytes, const record::row_ty
   const size_t row_bytes = type.row_bytes();
   for (; bytes.size() >= row_bytes; bytes.remove_prefix(row_bytes)) {
     const auto* const row = reinterpret_cast<const std::byte*>(bytes.data());
-    out.push_back(type.num_columns() == 1 ? operators::value_text(type[0].type, row, nullptr)
-                                          : operators::row_text(type, row, nullptr));
+    out.push_back(type.num_columns() == 1 ? record::value_text(type[0].type, row, nullptr)
+                                          : record::row_text(type, row, nullptr));
   }
   if (!bytes.empty()) out.push_back(fmt::format("{} of the {} bytes of a row", bytes.size(), row_bytes));
   return out;

@@ -336,7 +336,7 @@ TEST(file_csv, integers_must_fit_their_type) {
   EXPECT_EQ(refusal(value_type::of(type_kind::date), ""), "expected date (such as 2026-11-23), got an empty field");
   EXPECT_EQ(refusal(value_type::of(type_kind::timestamp), "2026-01-01T25:00"),
             "expected timestamp, got \"2026-01-01T25:00\": hours are 00 to 23");
-  EXPECT_EQ(refusal(value_type::fixed_bytes(2), "a\n\x01"), "expected bytes[2], got \"a\\x0A\\x01\" of 3 bytes");
+  EXPECT_EQ(refusal(value_type::fixed_bytes(2), "a\n\x01"), "expected bytes[2], got \"a\\n\\x01\" of 3 bytes");
 }
 
 TEST(file_csv, every_nan_is_one_text) {

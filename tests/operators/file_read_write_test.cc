@@ -203,7 +203,7 @@ TEST(file_csv, a_header_must_name_the_columns_in_order) {
                     type + "}}\n" + "out: {op: file.write_csv, in: in, with: {path: " + dir / "out.csv" + "}}\n");
   };
   EXPECT_THAT(message("a,b\n1,2\n", "{b: u8, a: u8}"), HasSubstr(":1: the header says a, b; the type has b, a"));
-  EXPECT_THAT(message("a,\"b\n\"\"c\"\"\"\r\n1,2\n", "{a: u8, b: u8}"), HasSubstr("says a, \"b\\x0A\\\"c"));
+  EXPECT_THAT(message("a,\"b\n\"\"c\"\"\"\r\n1,2\n", "{a: u8, b: u8}"), HasSubstr("says a, \"b\\n\\\"c"));
   EXPECT_THAT(message("a,b\n", "{a: u8, b: u8, c: u8}"), HasSubstr("says a, b; the type has a, b, c"));
   EXPECT_THAT(message("a,b,\n", "{a: u8, b: u8}"), HasSubstr("says a, b, \"\""));
   EXPECT_THAT(message("1,2\n", "{a: u8, b: u8}"), HasSubstr("says 1, 2;"));

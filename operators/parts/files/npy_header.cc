@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_value.h"
 
 namespace flowrun::operators {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "engine/base/fault.h"
 #include "engine/base/units.h"
 #include "engine/expr/expression.h"

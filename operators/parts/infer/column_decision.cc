@@ -7,6 +7,7 @@
 
 #include "engine/base/calendar.h"
 #include "engine/base/counted.h"
+#include "engine/base/excerpt.h"
 #include "engine/base/units.h"
 #include "engine/record/float_text.h"
 #include "operators/parts/text/csv_value.h"

@@ -7,6 +7,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "engine/base/units.h"
 #include "operators/parts/infer/column_decision.h"
 #include "operators/parts/infer/column_names.h"

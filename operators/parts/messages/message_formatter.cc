@@ -13,11 +13,12 @@
 
 #include "engine/base/calendar.h"
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "engine/base/fault.h"
+#include "engine/record/value_text.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/growing_text.h"
 #include "operators/parts/text/json_text.h"
-#include "operators/parts/text/value_text.h"
 
 namespace flowrun::operators {
 
@@ -198,7 +199,7 @@ class message_formatter::encoding {
            fmt::format("write a text of the bytes, such as hex({}), in a map, or make the field `bytes`", f.from.name));
   }
   [[noreturn]] void refuse_number(const message_form::field& f) const {
-    const std::string number = value_text(f.from.type, in_.row(row_) + f.from.offset, in_.heap);
+    const std::string number = record::value_text(f.from.type, in_.row(row_) + f.from.offset, in_.heap);
     if (f.is_closed)
       refuse(f, fmt::format("{} is no number of {}, whose syntax is proto2", number, f.kind),
              "leave such rows out with a filter, or write another number with a map");
@@ -208,7 +209,7 @@ class message_formatter::encoding {
   [[noreturn]] void refuse(const message_form::field& f, const std::string& what, const std::string& hint) const {
     throw error(error_kind::bad_data,
                 fmt::format("node '{}': column '{}', field '{}' of {}: {}; the row is {}", of_.node_, f.from.name,
-                            f.name, of_.form_.name, what, row_text(of_.type_, in_.row(row_), in_.heap)),
+                            f.name, of_.form_.name, what, record::row_text(of_.type_, in_.row(row_), in_.heap)),
                 hint);
   }
 
@@ -219,7 +220,7 @@ class message_formatter::encoding {
                 fmt::format("node '{}': a message {} has one of the fields '{}' and '{}' (they are a oneof), and the "
                             "row has both: {}",
                             of_.node_, of_.form_.name, fields_[i].name, fields_[other].name,
-                            row_text(of_.type_, in_.row(row_), in_.heap)),
+                            record::row_text(of_.type_, in_.row(row_), in_.heap)),
                 "a map gives all but one of their columns 0, '' or false");
   }
 

@@ -10,8 +10,8 @@
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/expr/lane.h"
+#include "engine/record/value_text.h"
 #include "operators/parts/rules/column_copy.h"
-#include "operators/parts/text/value_text.h"
 
 namespace flowrun::operators {
 
@@ -284,7 +284,7 @@ void lookup_table::fail_twice(const std::byte* row, const std::byte* heap) const
   std::string key;
   for (size_t k : keys_) {
     key += fmt::format("{}{} {}", key.empty() ? "" : ", ", type_[k].name,
-                       value_text(type_[k].type, row + type_[k].offset, heap));
+                       record::value_text(type_[k].type, row + type_[k].offset, heap));
   }
   throw error(error_kind::bad_data,
               fmt::format("node '{}': the table '{}' has two rows of the key {}", node_, input_, key),

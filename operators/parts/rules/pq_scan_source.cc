@@ -8,8 +8,8 @@
 #include "engine/exec/node_work.h"
 #include "engine/expr/kernels.h"
 #include "engine/record/float_text.h"
+#include "engine/record/value_text.h"
 #include "operators/parts/rules/pq_scan_program.h"
-#include "operators/parts/text/value_text.h"
 
 namespace flowrun::operators {
 
@@ -88,7 +88,7 @@ std::string text_of(const std::vector<std::pair<std::string, std::pair<record::v
     const auto& [type, lane] = value;
     out += fmt::format("{}{}: ", out.empty() ? "{" : ", ", name);
     if (type.is_time() || type.is_decimal())
-      out += value_text(type, reinterpret_cast<const std::byte*>(&lane), nullptr);
+      out += record::value_text(type, reinterpret_cast<const std::byte*>(&lane), nullptr);
     else if (type.is_float())
       out += record::float_text(std::bit_cast<double>(lane));
     else if (type.is_signed())

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "engine/base/fault.h"
 #include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_value.h"

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "engine/io/encoding.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/growing_text.h"

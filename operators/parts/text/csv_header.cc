@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_record.h"
 #include "operators/parts/text/csv_value.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/short_number.h"
 

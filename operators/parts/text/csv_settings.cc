@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_value.h"
 
 namespace flowrun::operators {

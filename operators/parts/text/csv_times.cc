@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "engine/base/calendar.h"
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_value.h"
 
 namespace flowrun::operators {

@@ -24,10 +24,6 @@ std::string refusal(record::value_type type, std::string_view field);
 // What an integer type takes, or how far a float goes: "0 to 255", "up to 3.4028235e+38".
 std::string value_range(record::value_type type);
 
-// `field` in quotes, shortened, with escapes for bytes that a terminal should not get, and for characters of UTF-8 that
-// nobody sees: "1\u00A0000".
-std::string quoted_excerpt(std::string_view field);
-
 // Most bytes that format_value writes for a type that is no text.
 constexpr size_t max_value_chars = 32;
 

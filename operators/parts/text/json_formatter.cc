@@ -8,10 +8,11 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
+#include "engine/record/value_text.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/growing_text.h"
 #include "operators/parts/text/json_text.h"
-#include "operators/parts/text/value_text.h"
 
 namespace flowrun::operators {
 
@@ -76,7 +77,7 @@ void json_formatter::refuse_bytes(std::string_view text, size_t column, const st
   throw error(error_kind::bad_data,
               fmt::format("{}column '{}' holds {}, which is no UTF-8, as texts of JSON are; the row is {}",
                           node_.empty() ? std::string() : fmt::format("node '{}': ", node_), name, quoted_excerpt(text),
-                          row_text(columns_.columns, row, heap)),
+                          record::row_text(columns_.columns, row, heap)),
               "write a text of the bytes, such as hex(" + name + ") in a map, or use file.write_csv");
 }
 

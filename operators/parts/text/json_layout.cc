@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/json_text.h"
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_advice.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/json_syntax.h"

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/base/excerpt.h"
 #include "engine/record/decimal_text.h"
 #include "operators/parts/text/csv_value.h"
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_value.h"
 
 namespace flowrun::operators {
