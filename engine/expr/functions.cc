@@ -216,6 +216,7 @@ node_ptr keep_function(const call_site& s) {
   if (!s.require_text(0)) return nullptr;
   const std::string* const set = constant_text(s, 1, "a set of bytes such as 'a-z0-9'");
   if (set == nullptr) return nullptr;
+  if (const auto wrong = byte_set_fault(*set)) return s.fault(1, *wrong, byte_set_expected);
   return op_node(opcode::keep, type_of(type_kind::string), {s.args[0], text_node(byte_set(*set))});
 }
 

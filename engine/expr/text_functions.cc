@@ -116,6 +116,7 @@ bound bind_trim(const std::vector<given_argument>& args) {
       return binding_fault{1, "this is not a constant", "a set of bytes such as ' ,' or '0-9'", ""};
     if (!args[1].is_known) return binding{string, {string, string}, call_without_value()};
     set = args[1].text;
+    if (const auto wrong = byte_set_fault(set)) return binding_fault{1, *wrong, byte_set_expected, ""};
   }
   const std::vector<value_type> wanted(args.size(), string);
   return binding{string, wanted, call_of_parts([drop = byte_set(set)](const row_args& r) {

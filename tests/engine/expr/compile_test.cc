@@ -249,6 +249,8 @@ TEST(expression_faults, say_where_and_what_to_do) {
       {"fields(name, '2', name)", 18, "this is not a constant", "one byte"},
       {"fields(src, '2')", 7, "this is u64", "string(x)"},
       {"keep(name, name)", 11, "this is not a constant", "'a-z0-9'"},
+      {"keep(name, '0-9z-a')", 11, "the range \"z-a\" is backwards", "ranges such as 'a-z'"},
+      {"trim(name, 'b--')", 11, "the range \"b--\" is backwards", "a - of its own comes first or last"},
       {"decimal_key(src)", 12, "this is u64", "string(x)"},
       {"key[0:11]", 3, "slice [0:11] of bytes[10]", "<= 10"},
       {"key[4:4]", 3, "slice [4:4]", ""},
