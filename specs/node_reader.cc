@@ -10,6 +10,11 @@
 
 namespace flowrun::specs {
 
+const std::vector<std::string>& node_keys() {
+  static const std::vector<std::string> keys = {"op", "in", "scalars", "with", "on_error", "doc"};
+  return keys;
+}
+
 namespace {
 
 constexpr std::string_view input_forms = "a node, node.port, a map {port: node}, or a list [node, node]";
@@ -98,6 +103,9 @@ void read_on_error(const Entry& entry, OnError& on_error, fault_sink& faults) {
       on_error.set_max_ratio(*value);
     else if (value)
       faults.add(ratio->value().position(), "max_ratio is " + quotable(text(ratio->value())), std::string(expected));
+    if (const Value* to = find(entry.value(), "to"); to != nullptr && text(*to) == "fail")
+      faults.add(ratio->key_position(), "max_ratio beside 'to: fail', which ends the job at the first wrong row",
+                 "to: PORT or skip");
   }
 }
 
@@ -183,9 +191,7 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
   expect_id(entry, "a node", faults);
   if (!expect_map(entry, "{op: …, in: …, with: {…}}", faults)) return;
   const Value& value = entry.value();
-  check_keys(value,
-             "a node; the operator's own parameters go under with:", {"op", "in", "scalars", "with", "on_error", "doc"},
-             faults,
+  check_keys(value, "a node; the operator's own parameters go under with:", node_keys(), faults,
              {{"inputs", "in"},
               {"input", "in"},
               {"from", "in"},

@@ -11,12 +11,16 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "specs/fault_sink.h"
 #include "specs/job.pb.h"
 #include "specs/value.h"
 
 namespace flowrun::specs {
+
+// The keys of a node.
+const std::vector<std::string>& node_keys();
 
 using node_list = google::protobuf::RepeatedPtrField<Node>;
 

@@ -6,6 +6,7 @@
 
 #include "engine/expr/expression.h"
 #include "engine/plan/known_elsewhere.h"
+#include "specs/node_reader.h"
 #include "specs/type_reader.h"
 #include "specs/value.h"
 
@@ -394,6 +395,9 @@ bool check_parameters(const specs::Node& spec, const operator_declaration& decla
       checker.scalar(column, entry.value());
     } else {
       std::string hint = parameter_known_elsewhere(entry.key(), names);
+      const std::vector<std::string>& of_node = specs::node_keys();
+      if (hint.empty() && std::find(of_node.begin(), of_node.end(), entry.key()) != of_node.end())
+        hint = fmt::format("'{}' is a key of the node: it stands beside op:, not under with:", entry.key());
       if (hint.empty()) hint = did_you_mean(entry.key(), names);
       checker.fail(entry.key_position(), fmt::format("'{}' has no parameter '{}'", declaration.name, entry.key()),
                    names.empty() ? "no parameters at all" : one_of(names), std::move(hint));

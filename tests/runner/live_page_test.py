@@ -76,6 +76,7 @@ class live_page_test(process_test):
             self.assertIn(self.ask(path)[0].status, (400, 404), path)
         self.assertEqual(self.ask("/", method="POST")[0].status, 405)
         self.assertEqual(self.ask("/", method="DELETE")[0].status, 405)
+        self.until(lambda s: s["status"] == "running")  # before, a signal ends it as it ends any program
         self.stop(job)
 
     def test_names_that_others_may_choose_are_refused(self):
