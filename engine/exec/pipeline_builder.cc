@@ -230,7 +230,8 @@ bool pipeline_builder::fuse(pipeline_tree& tree, size_t node, stage& next, const
   const auto* second_program = dynamic_cast<const program_stage*>(second->get());
   if (first_program == nullptr || second_program == nullptr) return false;
   pipeline_tree::node& fused = tree.stages[parent.stage];
-  fused.work = std::unique_ptr<stateless_stage>(program_stage::fuse(*first_program, *second_program));
+  fused.work = std::unique_ptr<stateless_stage>(
+      program_stage::fuse(*first_program, before.id, *second_program, graph_.nodes[node].id));
   fused.name = graph_.nodes[node].id;
   fused.busy = fused.output = &counters_[node];
   fused.tap = taps_[node].get();

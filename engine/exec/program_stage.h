@@ -6,7 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,17 +17,8 @@ namespace flowrun::exec {
 
 class program_stage final : public stateless_stage {
  public:
-  // One step: a filter (condition is set) or a map (columns). None of its expressions may use row_number, which a stage
-  // without state can't know.
-  struct step {
-    std::optional<expr::expression> condition;
-    std::vector<std::pair<std::string, expr::expression>> columns;
-    bool is_filter() const { return condition.has_value(); }
-    static step filter(expr::expression condition) { return {std::move(condition), {}}; }
-    static step map(std::vector<std::pair<std::string, expr::expression>> columns) {
-      return {std::nullopt, std::move(columns)};
-    }
-  };
+  // None of its expressions may use row_number, which a stage without state can't know.
+  using step = expr::program_step;
 
   // Each step's expressions were compiled against the row type after the steps before it. `pool` outlives the stage.
   program_stage(const record::row_type& input, std::vector<step> steps, record::batch_pool& pool)
@@ -38,10 +28,16 @@ class program_stage final : public stateless_stage {
   const record::row_type& output() const { return program_.output(); }
   const std::vector<step>& steps() const { return steps_; }
 
-  // The stage that does what `first` and then `second` do.
-  static std::unique_ptr<program_stage> fuse(const program_stage& first, const program_stage& second) {
+  // The stage that does what `first` of one node and then `second` of another do.
+  static std::unique_ptr<program_stage> fuse(const program_stage& first, const std::string& first_node,
+                                             const program_stage& second, const std::string& second_node) {
     std::vector<step> steps = first.steps_;
-    steps.insert(steps.end(), second.steps_.begin(), second.steps_.end());
+    for (step& s : steps)
+      if (s.node.empty()) s.node = first_node;
+    for (step s : second.steps_) {
+      s.node = second_node;
+      steps.push_back(std::move(s));
+    }
     return std::make_unique<program_stage>(first.input(), std::move(steps), *first.pool_);
   }
 
@@ -54,12 +50,7 @@ class program_stage final : public stateless_stage {
 
   static expr::row_program compile(const record::row_type& input, const std::vector<step>& steps) {
     expr::row_program_builder builder(input);
-    for (const step& s : steps) {
-      if (s.is_filter())
-        builder.filter(*s.condition);
-      else
-        builder.map(s.columns);
-    }
+    for (const step& s : steps) builder.add(s);
     return builder.build();
   }
 

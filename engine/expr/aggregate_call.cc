@@ -101,11 +101,15 @@ void aggregate_call::bind(const scalar_values& values) {
 
 expression aggregate_call::state_of_row() const {
   std::vector<node_ptr> args;
-  for (size_t i = 0; i < arguments.size(); ++i) args.push_back(convert(arguments[i].root(), bound.wanted[i]));
+  std::string written = function->help().name + "(";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    args.push_back(convert(arguments[i].root(), bound.wanted[i]));
+    written += (i > 0 ? ", " : "") + arguments[i].text();
+  }
   auto call = std::make_shared<outside_call>();
   call->bound = std::make_shared<one_row_states>(bound.aggregate, bound.state_bytes);
   const node_ptr text = call_node(std::move(call), record::value_type::of(record::type_kind::string), std::move(args));
-  return {retype_node(text, record::value_type::fixed_bytes(bound.state_bytes)), function->help().name};
+  return {retype_node(text, record::value_type::fixed_bytes(bound.state_bytes)), written + ")"};
 }
 
 }  // namespace flowrun::expr

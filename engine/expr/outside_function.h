@@ -27,7 +27,16 @@ class call_failed : public error {
  public:
   explicit call_failed(const error& cause) : error(cause) {}
   call_failed(const std::string& node, const call_failed& cause)
-      : error(cause.kind(), "node '" + node + "': " + cause.what(), cause.hint()) {}
+      : error(cause.kind(), cause.names_node_ ? cause.what() : "node '" + node + "': " + cause.what(), cause.hint()) {}
+  // For who runs a program of several nodes, and would name another one.
+  static call_failed of_node(const std::string& node, const call_failed& cause) {
+    call_failed out(node, cause);
+    out.names_node_ = true;
+    return out;
+  }
+
+ private:
+  bool names_node_ = false;
 };
 
 // An argument of a call that is being bound.

@@ -6,15 +6,17 @@
 #include "engine/base/error.h"
 #include "engine/expr/chunk_code.h"
 #include "engine/expr/chunk_writer.h"
+#include "engine/expr/failed_step.h"
 #include "engine/expr/value_graph.h"
 
 namespace flowrun::expr {
 
 struct row_program::code {
   record::row_type input, output;
-  chunk_code steps;
+  chunk_code chunk;
   output_layout layout;
-  mutable frame_list frames{steps};
+  std::vector<program_step> told;  // what is said of failures; empty: only why
+  mutable frame_list frames{chunk};
 };
 
 namespace {
@@ -33,14 +35,34 @@ row_program::row_program(std::shared_ptr<const code> program) : code_(std::move(
 
 const record::row_type& row_program::input() const { return code_->input; }
 const record::row_type& row_program::output() const { return code_->output; }
-bool row_program::keeps_all_rows() const { return !code_->steps.has_filter; }
+bool row_program::keeps_all_rows() const { return !code_->chunk.has_filter; }
 
 size_t row_program::run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
                         std::vector<record::batch>& out, const run_limits& limits) const {
+  try {
+    return run_over(in, first_row_number, pool, out, limits);
+  } catch (const call_failed& cause) {
+    if (code_->told.empty()) throw;
+    throw with_place(cause, code_->input, code_->told, {&in, in.num_rows, first_row_number, limits}, pool);
+  }
+}
+
+size_t row_program::generate(uint64_t first_row_number, size_t count, record::batch_pool& pool,
+                             std::vector<record::batch>& out, const run_limits& limits) const {
+  try {
+    return run_generating(first_row_number, count, pool, out, limits);
+  } catch (const call_failed& cause) {
+    if (code_->told.empty()) throw;
+    throw with_place(cause, code_->input, code_->told, {nullptr, count, first_row_number, limits}, pool);
+  }
+}
+
+size_t row_program::run_over(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
+                             std::vector<record::batch>& out, const run_limits& limits) const {
   if (in.num_rows == 0) return 0;
   FLOWRUN_CHECK(in.row_bytes == code_->input.row_bytes());
   const output_layout& layout = code_->layout;
-  if (layout.is_input_row && !code_->steps.has_filter) {
+  if (layout.is_input_row && !code_->chunk.has_filter) {
     out.push_back(in);
     return in.num_rows;
   }
@@ -73,8 +95,8 @@ size_t row_program::run(const record::batch& in, uint64_t first_row_number, reco
   return first;
 }
 
-size_t row_program::generate(uint64_t first_row_number, size_t count, record::batch_pool& pool,
-                             std::vector<record::batch>& out, const run_limits& limits) const {
+size_t row_program::run_generating(uint64_t first_row_number, size_t count, record::batch_pool& pool,
+                                   std::vector<record::batch>& out, const run_limits& limits) const {
   FLOWRUN_CHECK(code_->input.num_columns() == 0);
   if (count == 0) return 0;
   const frame_list::lease frame = code_->frames.take(pool);
@@ -92,40 +114,60 @@ size_t row_program::generate(uint64_t first_row_number, size_t count, record::ba
 }
 
 struct row_program_builder::state {
-  explicit state(record::row_type type) : input(std::move(type)), current(input), graph(input) {
+  state(record::row_type type, failures how) : input(std::move(type)), current(input), graph(input), told(how) {
     for (size_t i = 0; i < input.num_columns(); ++i) columns.push_back(graph.column(i));
   }
+  void filter(const expression& condition);
+  void map(const std::vector<std::pair<std::string, expression>>& results);
+
   record::row_type input, current;
   value_graph graph;
   std::vector<value_id> columns;     // of `current`
   std::vector<value_id> conditions;  // of the filters, in order
+  failures told;
+  std::vector<program_step> steps;
 };
 
-row_program_builder::row_program_builder(record::row_type input) : state_(std::make_unique<state>(std::move(input))) {}
+row_program_builder::row_program_builder(record::row_type input, failures told)
+    : state_(std::make_unique<state>(std::move(input), told)) {}
 row_program_builder::row_program_builder(row_program_builder&&) noexcept = default;
 row_program_builder::~row_program_builder() = default;
 
 const record::row_type& row_program_builder::current() const { return state_->current; }
 
-void row_program_builder::filter(const expression& condition) {
-  FLOWRUN_CHECK(condition.type().is_boolean());
-  const value_id id = state_->graph.insert(condition.root(), state_->current, state_->columns, {});
-  const value& v = state_->graph[id];
-  if (v.op == opcode::constant && v.imm == 1) return;
-  state_->conditions.push_back(id);
-}
+void row_program_builder::filter(const expression& condition) { add(program_step::filter(condition)); }
 
 void row_program_builder::map(const std::vector<std::pair<std::string, expression>>& columns) {
+  add(program_step::map(columns));
+}
+
+void row_program_builder::add(const program_step& step) {
+  if (step.is_filter())
+    state_->filter(*step.condition);
+  else
+    state_->map(step.columns);
+  if (state_->told == failures::with_their_place) state_->steps.push_back(step);
+}
+
+void row_program_builder::state::filter(const expression& condition) {
+  FLOWRUN_CHECK(condition.type().is_boolean());
+  const value_id id = graph.insert(condition.root(), current, columns, {});
+  const value& v = graph[id];
+  if (v.op == opcode::constant && v.imm == 1) return;
+  conditions.push_back(id);
+}
+
+void row_program_builder::state::map(const std::vector<std::pair<std::string, expression>>& results) {
   std::vector<record::column> types;
   std::vector<value_id> ids;
   std::set<std::string> names;
-  for (const auto& [name, value] : columns) {
+  for (const auto& [name, value] : results) {
     FLOWRUN_CHECK(names.insert(name).second);
     types.push_back({name, value.type(), 0});
-    ids.push_back(state_->graph.insert(value.root(), state_->current, state_->columns, {}));
+    ids.push_back(graph.insert(value.root(), current, columns, {}));
   }
-  state_->current = record::row_type(std::move(types));
-  state_->columns = std::move(ids);
+  current = record::row_type(std::move(types));
+  columns = std::move(ids);
 }
 
 row_program row_program_builder::build() {
@@ -137,8 +179,9 @@ row_program row_program_builder::build() {
   chunk_builder builder(state_->input, state_->graph);
   for (value_id condition : state_->conditions) builder.filter(condition);
   std::vector<register_ref> places;
-  code->steps = builder.build(needed, code->layout.row_bytes, places);
+  code->chunk = builder.build(needed, code->layout.row_bytes, places);
   for (size_t i = 0; i < places.size(); ++i) code->layout.fields[i].place = places[i];
+  code->told = std::move(state_->steps);
   state_.reset();
   return row_program(std::move(code));
 }

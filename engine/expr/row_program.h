@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,19 @@
 #include "engine/record/row_type.h"
 
 namespace flowrun::expr {
+
+// One step of a program: a filter (condition is set) or a map (columns).
+struct program_step {
+  std::optional<expression> condition = {};
+  std::vector<std::pair<std::string, expression>> columns = {};
+  std::string node = {};  // whose step it is, in a program of several nodes; messages name it
+
+  bool is_filter() const { return condition.has_value(); }
+  static program_step filter(expression condition) { return {.condition = std::move(condition)}; }
+  static program_step map(std::vector<std::pair<std::string, expression>> columns) {
+    return {.columns = std::move(columns)};
+  }
+};
 
 class row_program {
  public:
@@ -38,7 +52,8 @@ class row_program {
   // Columns of strings that are only passed on, cut or trimmed share the heap of `in`; computed strings go into a new
   // heap. A filter that drops nothing hands on `in` itself. Thread-safe.
   // Ends early once the results take about `most_bytes`; returns how many rows of `in` they are of, at least one.
-  // Throws error(bad_data) when one row's strings exceed 4 GiB.
+  // Throws error(bad_data) when one row's strings exceed 4 GiB, and call_failed, which says for which row, when a
+  // function fails.
   size_t run(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
              std::vector<record::batch>& out, const run_limits& limits = {}) const;
   // As run, without an input batch: rows first_row_number … first_row_number + count - 1. The input type must have no
@@ -47,12 +62,20 @@ class row_program {
                   const run_limits& limits = {}) const;
 
  private:
+  size_t run_over(const record::batch& in, uint64_t first_row_number, record::batch_pool& pool,
+                  std::vector<record::batch>& out, const run_limits& limits) const;
+  size_t run_generating(uint64_t first_row_number, size_t count, record::batch_pool& pool,
+                        std::vector<record::batch>& out, const run_limits& limits) const;
+
   std::shared_ptr<const code> code_;
 };
 
+// What a program says of a function that fails: for which row and in which expression (failed_step.h), or only why.
+enum class failures { with_their_place, as_they_are };
+
 class row_program_builder {
  public:
-  explicit row_program_builder(record::row_type input);
+  explicit row_program_builder(record::row_type input, failures told = failures::with_their_place);
   row_program_builder(row_program_builder&&) noexcept;
   ~row_program_builder();
 
@@ -62,6 +85,7 @@ class row_program_builder {
   void filter(const expression& condition);
   // Replaces the row by new columns. Names must be distinct.
   void map(const std::vector<std::pair<std::string, expression>>& columns);
+  void add(const program_step& step);
   // The program; the builder is spent afterwards.
   row_program build();
 

@@ -265,13 +265,15 @@ class bad_test(aggregate_tests):
             for more in ((), ("--force-spill", "-m", "24MiB", "-j", "3")):
                 with self.subTest(op=op, more=more):
                     done = self.run_job(plugin, self.NODES.replace("OP", op), *more, code=code)
-                    for part in ("node 'made': plugin toy 1.2.3, aggregate bad", *parts):
+                    for part in ("node 'made': ", ": plugin toy 1.2.3, aggregate bad", *parts):
                         self.assertIn(part, done.stderr)
                     self.assertNotIn("bug in flowrun", done.stderr)
                     self.assertFalse((self.dir / "out.csv").exists())
 
     def test_exceptions_end_the_job(self):
         everywhere = (self.GROUP, self.REDUCE, self.SORT)
+        throws = self.bad(update='if (x == 150000) throw fr::error("that is too much");')
+        self.ends(throws, (self.SORT,), 65, "node 'made': 'toy.bad(v)' fails for the row {v: 150000}: plugin toy")
         self.ends(self.bad(update='if (x == 150000) throw fr::error("that is too much", "drop it");'), everywhere, 65, "that is too much", "drop it")
         self.ends(self.bad(update="if (x == 150000) throw 5;"), everywhere, 70, "an exception of an unknown type")
         self.ends(self.bad(combine='throw std::runtime_error("I never combine");'), (self.REDUCE, self.SORT), 70, "I never combine")

@@ -202,7 +202,8 @@ class geohash_test(plugin_tests):
         self.write("job.yaml", job("geohash.encode(f64(value) * 30, 2, 3)", "[geohash]"))
         done = self.flowrun("job.yaml", "--plugin", self.example("geohash"))
         self.assertEqual(done.returncode, 65, done.stderr)
-        for part in ("node 'mapped': plugin geohash 1.0.0, function encode", "latitude 120", "a filter in front"):
+        where = "node 'mapped': 'geohash.encode(f64(value) * 30, 2, 3)' fails for the row {value: 4}: plugin geohash 1.0.0, function encode"
+        for part in (where, "latitude 120", "a filter in front"):
             self.assertIn(part, done.stderr)
         self.assertFalse((self.dir / "out.csv").exists())
 

@@ -182,6 +182,26 @@ class input_test(process_test):
         self.fails(65, self.flowrun("job.yaml"), "sorted")
         self.assertEqual(self.files("out"), [])
 
+    def test_a_function_that_fails_for_a_row(self):
+        """The message names the node whose expression it is, also where several nodes run as one."""
+        self.write("in.csv", "".join(f"{i},{1000 - i}\n" for i in range(900)))
+        job = """flowrun: 1
+nodes:
+  rows: {op: file.read_csv, with: {path: in.csv, type: {a: u32, b: u32}}}
+  some: {op: filter, in: rows, with: {where: a != 880}}
+  one: {op: map, in: some, with: {a: a, b: "to_decimal(b, 2)"}}
+  two: {op: map, in: one, with: {c: "b * 500000000000000", a: a}}
+  three: {op: map, in: two, with: {c: "c + if(a == 5, c, 0.00)"}}
+  out: {op: file.write_csv, in: three, with: {path: out/out.csv}}
+"""
+        self.write("job.yaml", job)
+        why = "node 'two': 'b * 500000000000000' fails for the row {b: 1000.00}: a decimal becomes too large: "
+        self.fails(65, self.flowrun("job.yaml"), why, "help: compute with fewer digits")
+        self.assertEqual(self.files("out"), [])
+        self.write("job.yaml", job.replace("500000000000000", "50000000000000"))
+        why = "node 'three': 'c + if(a == 5, c, 0.00)' fails for the row {c: 49750000000000000.00, a: 5}: "
+        self.fails(65, self.flowrun("job.yaml"), why)
+
     def test_zip_of_unequal_lengths(self):
         self.write(
             "job.yaml",

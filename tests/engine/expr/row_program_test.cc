@@ -1,6 +1,7 @@
 // Chains of filters and maps over batches: which rows come out, in which batches, and who owns the strings.
 #include "engine/expr/row_program.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "engine/expr/outside_function.h"
 #include "tests/engine/expr/program_harness.h"
 
 namespace flowrun::expr {
@@ -420,6 +422,93 @@ TEST(row_program, serves_many_threads_and_pools) {
     });
   for (std::thread& t : threads) t.join();
   for (const std::vector<row>& result : results) EXPECT_EQ(result, expected);
+}
+
+// What a program says of rows first … first + n - 1, of the type {src, dst}; empty when nothing fails.
+std::string failure_of(const row_program& program, const std::vector<row>& rows, uint64_t first = 0,
+                       const run_limits& limits = {}) {
+  record::batch_pool pool;
+  std::vector<record::batch> out;
+  try {
+    const record::batch in = testing::pack(edge, rows);
+    for (size_t done = 0; done < in.num_rows;)
+      done += program.run(in.slice(done, in.num_rows - done), first + done, pool, out, limits);
+  } catch (const call_failed& cause) {
+    return cause.what();
+  }
+  return {};
+}
+
+constexpr const char* too_large = "a decimal becomes too large: ";
+
+TEST(row_program, says_for_which_row_a_function_fails) {
+  row_program_builder builder(edge);
+  filter(builder, "src % 2 == 1");
+  map(builder, {{"a", "src"}, {"b", "to_decimal(dst, 2)"}, {"at", "row_number"}});
+  map(builder, {{"c", "b * 2"}, {"d", "a + at"}, {"e", "b * if(a > 2000, a, 1)"}});
+  const row_program program = builder.build();
+  std::vector<row> rows = edges(5000);
+  EXPECT_EQ(failure_of(program, rows), "");
+  rows[4444][1] = uint64_t{90'000'000'000'000'000};  // dropped
+  EXPECT_EQ(failure_of(program, rows), "");
+  for (const size_t bad : {size_t{4001}, size_t{3001}, size_t{4999}})
+    rows[bad][1] = uint64_t{90'000'000'000'000'000 - bad};
+  for (const uint64_t most_bytes : {run_limits::none, uint64_t{500}})
+    EXPECT_EQ(failure_of(program, rows, 0, {most_bytes, run_limits::none}),
+              std::string("'b * 2' fails for the row {b: 89999999999996999.00}: ") + too_large +
+                  "8999999999999699900 * 2, in units of the last digit, does not fit in 64 bits");
+  rows[3001][1] = uint64_t{9'000'000'000'000'000};
+  EXPECT_THAT(failure_of(program, rows),
+              ::testing::StartsWith("'b * if(a > 2000, a, 1)' fails for the row {a: 3001, b: 9000000000000000.00}: "));
+}
+
+TEST(row_program, says_of_failures_what_their_expression_reads) {
+  const auto failing = [](const std::string& text, uint64_t first) {
+    row_program_builder builder(edge);
+    map(builder, {{"value", text}});
+    return failure_of(builder.build(), {{uint64_t{1}, uint64_t{2}}, {uint64_t{3}, uint64_t{4}}}, first);
+  };
+  EXPECT_THAT(failing("to_decimal(row_number, 18)", 9), ::testing::StartsWith("'to_decimal(row_number, 18)' fails for "
+                                                                              "the row {row_number: 10}: "));
+  EXPECT_THAT(failing("to_decimal(dst * (row_number % 2 * 3), 18)", 0),
+              ::testing::HasSubstr("' fails for the row {dst: 4, row_number: 1}: "));
+  const std::string sum = "0" + [] {
+    std::string terms;
+    for (int i = 0; i < 100; ++i) terms += " +\n    dst";
+    return terms;
+  }();
+  EXPECT_THAT(failing("to_decimal(" + sum + ", 17)", 0), ::testing::StartsWith("'to_decimal(0 + dst + dst + dst + "));
+  EXPECT_THAT(failing("to_decimal(" + sum + ", 17)", 0), ::testing::HasSubstr("…' fails for the row {dst: 2}: "));
+}
+
+TEST(row_program, says_of_failures_whose_step_it_is) {
+  const auto failing = [](const std::string& first, const std::string& second) {
+    row_program_builder builder(edge);
+    builder.add({.columns = {{"dst", over(builder, first)}}, .node = "one"});
+    builder.add({.columns = {{"value", over(builder, second)}}, .node = "two"});
+    return failure_of(builder.build(), {{uint64_t{1}, uint64_t{20}}});
+  };
+  EXPECT_THAT(failing("to_decimal(dst, 18)", "dst"),
+              ::testing::StartsWith("node 'one': 'to_decimal(dst, 18)' fails for the row {dst: 20}: "));
+  EXPECT_THAT(failing("dst + 1", "to_decimal(dst, 18)"),
+              ::testing::StartsWith("node 'two': 'to_decimal(dst, 18)' fails for the row {dst: 21}: "));
+}
+
+TEST(row_program, says_of_generated_rows_which_one_fails) {
+  row_program_builder builder{record::row_type(std::vector<record::column>{})};
+  map(builder, {{"a", "row_number * 2"}});
+  map(builder, {{"b", "to_decimal(a, 14)"}});
+  const row_program program = builder.build();
+  record::batch_pool pool;
+  std::vector<record::batch> out;
+  std::string said;
+  try {
+    program.generate(1000, 100'000, pool, out);
+  } catch (const call_failed& cause) {
+    said = cause.what();
+  }
+  // 2^63 / 10^14 is 92,233.7.
+  EXPECT_THAT(said, ::testing::StartsWith("'to_decimal(a, 14)' fails for the row {a: 92234}: "));
 }
 
 }  // namespace
