@@ -23,6 +23,7 @@ struct output_progress {
   uint64_t inode = 0;
   uint64_t num_bytes = 0;      // 0: nothing
   pipeline_position position;  // of the row behind them
+  int64_t born_ns = 0;         // since 1970; an inode's number comes again. 0: the file system doesn't say
 };
 
 class kept_output {

@@ -1,5 +1,6 @@
 #include "engine/resume/manifest.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -45,11 +46,26 @@ std::optional<uint64_t> end_of(std::vector<block::block_id>& blocks) {
   return end;
 }
 
+struct file_facts {
+  uint64_t inode, num_bytes;
+  int64_t born_ns;
+};
+// Of a regular file, by its descriptor and an empty name, or by its name.
+std::optional<file_facts> facts_of(int descriptor, const char* name) {
+  struct statx found {};
+  constexpr unsigned wanted = STATX_TYPE | STATX_INO | STATX_SIZE | STATX_BTIME;
+  if (statx(descriptor, name, AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW, wanted, &found) != 0 || !S_ISREG(found.stx_mode))
+    return std::nullopt;
+  const bool has_birth = (found.stx_mask & STATX_BTIME) != 0;
+  return file_facts{found.stx_ino, found.stx_size,
+                    has_birth ? found.stx_btime.tv_sec * 1'000'000'000 + found.stx_btime.tv_nsec : 0};
+}
+
 // Whether the file still has the bytes that it is told to have.
 bool is_there(const output_progress& kept) {
-  struct stat found {};
-  return kept.num_bytes > 0 && lstat(kept.path.c_str(), &found) == 0 && S_ISREG(found.st_mode) &&
-         found.st_ino == kept.inode && static_cast<uint64_t>(found.st_size) >= kept.num_bytes;
+  const std::optional<file_facts> found = facts_of(AT_FDCWD, kept.path.c_str());
+  return kept.num_bytes > 0 && found && found->inode == kept.inode && found->born_ns == kept.born_ns &&
+         found->num_bytes >= kept.num_bytes;
 }
 
 manifest_summary summary_from(manifest_content all, std::vector<std::string> reasons) {
@@ -384,13 +400,14 @@ void manifest::save_begun(kept_output& output, const std::string& path) {
 }
 
 void manifest::save_output(kept_output& output, std::shared_ptr<io::file> content, const output_progress& written) {
-  struct stat found {};
-  if (fstat(content->descriptor(), &found) != 0) return;
+  const std::optional<file_facts> found = facts_of(content->descriptor(), "");
+  if (!found) return;
   Record record;
   OutputWritten& to = *record.mutable_output();
   to.set_node(output.node());
   to.set_path(written.path);
-  to.set_inode(found.st_ino);
+  to.set_inode(found->inode);
+  to.set_born_ns(found->born_ns);
   to.set_num_bytes(written.num_bytes);
   *to.mutable_position() = message_of(written.position);
   core_->save({.record = std::move(record), .output = std::move(content)});

@@ -172,7 +172,7 @@ void manifest_content::add(const Record& record) {
     case Record::kMerged: add(record.merged()); break;
     case Record::kOutput: {
       const OutputWritten& o = record.output();
-      outputs[o.node()] = {o.path(), o.inode(), o.num_bytes(), position_of(o.position())};
+      outputs[o.node()] = {o.path(), o.inode(), o.num_bytes(), position_of(o.position()), o.born_ns()};
       break;
     }
     case Record::kLoop: add(record.loop()); break;
