@@ -5,7 +5,8 @@
 
 --seconds: libFuzzer goes on from the corpus for so long. --replay: the inputs that are there, and no others. What breaks
 a property, crashes, takes more than 10 seconds or too much memory is a finding: it is put into --keep (else into
-build/findings), and the exit code is 1. --keep also gets the inputs that led somewhere new, in FOLDER/TARGET.
+build/findings), and the exit code is 1. --keep also gets the inputs that led somewhere new, in FOLDER/TARGET, and the
+next run with it goes on from there.
 """
 
 import argparse
@@ -66,8 +67,8 @@ def seeds_of(target, folder):
     return seeds
 
 
-def command_of(program, target, seconds, seed, folder):
-    seeds = seeds_of(target, folder)
+def command_of(program, target, seconds, seed, folder, keep):
+    corpora = [seeds_of(target, folder), *([keep / target] if (keep / target).is_dir() else [])]
     new = folder / "new"
     new.mkdir()
     command = [program, f"-max_total_time={seconds}", f"-seed={seed}", "-timeout=10", f"-rss_limit_mb={MOST_MIB}",
@@ -75,7 +76,7 @@ def command_of(program, target, seconds, seed, folder):
                "-print_final_stats=1", "-reload=0", "-entropic=0"]  # weighing rare features takes most of the time
     if (HERE / f"{target}.dict").exists():
         command.append(f"-dict={HERE / target}.dict")
-    return [str(word) for word in command + [new, seeds]]
+    return [str(word) for word in command + [new, *corpora]]
 
 
 def what_happened(text):
@@ -92,7 +93,7 @@ def fuzz(programs, target, seconds, seed, keep):
     with tempfile.TemporaryDirectory(prefix="flowrun-fuzz-", dir=memory) as name:
         folder = pathlib.Path(name)
         command = [str(program), str(seeds_of(target, folder))] if seconds is None else \
-            command_of(program, target, seconds, seed, folder)
+            command_of(program, target, seconds, seed, folder, keep)
         (folder / "tmp").mkdir()
         done = subprocess.run(command, env={**os.environ, "TMPDIR": str(folder / "tmp")}, capture_output=True,
                               text=True, errors="replace", cwd=folder)
