@@ -79,15 +79,13 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
   resume::job_identity out;
   out.job = absolute(job.file);
   out.key = key_of(job);
-  std::string scratch;
-  for (const block::disk_config& disk : loaded.machine.scratch)
-    scratch += (scratch.empty() ? "" : ", ") + absolute(disk.path);
+  for (const block::disk_config& disk : loaded.machine.scratch) out.scratch.push_back(absolute(disk.path));
   out.facts = {{"the job", fmt::format("{:016x}", resume::hash_of(serialized(*loaded.graph->job))), true},
                {"flowrun's version", std::string(version)},
                {"the memory budget", format_bytes(loaded.machine.memory_bytes)},
                {"the size of blocks",
                 loaded.machine.block_bytes == 0 ? "the planner's choice" : format_bytes(loaded.machine.block_bytes)},
-               {"the list of scratch directories", scratch},
+               {"the list of scratch directories", fmt::format("{}", fmt::join(out.scratch, ", "))},
                {"the choice of --verify", !verify   ? "left out"
                                           : *verify ? "--verify"
                                                     : "--no-verify"}};

@@ -94,6 +94,42 @@ std::vector<std::string> reasons_to_leave(const manifest_content& left, bool els
   return out;
 }
 
+// Files that don't have what the manifest tells of; empty: all do.
+std::vector<std::string> missing_blocks(const manifest_content& told, const std::vector<std::string>& scratch,
+                                        uint64_t key) {
+  std::vector<std::vector<block::block_id>> of_disks(scratch.size());
+  bool are_known = true;
+  const auto look = [&](const std::vector<runs::run>& rows) {
+    for (const runs::run& r : rows)
+      for (const runs::run_block& b : r.blocks) {
+        are_known &= b.id.disk < of_disks.size();
+        if (b.id.disk < of_disks.size()) of_disks[b.id.disk].push_back(b.id);
+      }
+  };
+  for (const auto& [node, sort] : told.sorts) look(sort.runs);
+  for (const auto& [node, loop] : told.loops) {
+    for (const auto& [stream, rows] : loop.carried) look(rows);
+    for (const stream_runs& rows : loop.collected) look(rows);
+  }
+  if (!are_known) return {damaged};
+  std::vector<uint64_t> ends;
+  for (std::vector<block::block_id>& blocks : of_disks) {
+    const std::optional<uint64_t> end = end_of(blocks);
+    if (!end) return {damaged};
+    ends.push_back(*end);
+  }
+  std::vector<std::string> out;
+  for (size_t i = 0; i < scratch.size(); ++i) {
+    std::error_code problem;
+    const uint64_t length = std::filesystem::file_size(blocks_in(scratch[i], key), problem);
+    if (ends[i] > 0 && (problem || length < ends[i]))
+      out.push_back(fmt::format("{} is not there, or too short", blocks_in(scratch[i], key)));
+    else if (ends[i] > 0 && owner_in(scratch[i], key) != told.identity->number())
+      out.push_back(fmt::format("{} is of another run", blocks_in(scratch[i], key)));
+  }
+  return out;
+}
+
 // Of a name that output_suffix() made, and no other.
 void remove_output(const std::string& path) noexcept {
   if (path.find(".flowrun-resume-") != std::string::npos) unlink(path.c_str());
@@ -113,8 +149,8 @@ class manifest::core {
     bool elsewhere = false;
     if (!told_.identity) told_ = left_in(scratch, identity.key, elsewhere);
     reasons = reasons_to_leave(told_, elsewhere, identity_);
-    if (told_.identity && reasons.empty()) reasons = missing_blocks();
-    if (!told_.identity || !reasons.empty()) begin_anew();
+    if (told_.identity && reasons.empty()) reasons = missing_blocks(told_, scratch, identity.key);
+    if (!told_.identity || !reasons.empty()) begin_anew(identity.key);
     forget_lost_outputs();
   }
   ~core() { end(); }
@@ -215,41 +251,6 @@ class manifest::core {
   }
 
  private:
-  // Files that don't have what the manifest tells of; empty: all do.
-  std::vector<std::string> missing_blocks() const {
-    std::vector<std::vector<block::block_id>> of_disks(directories_.size());
-    bool are_known = true;
-    const auto look = [&](const std::vector<runs::run>& rows) {
-      for (const runs::run& r : rows)
-        for (const runs::run_block& b : r.blocks) {
-          are_known &= b.id.disk < of_disks.size();
-          if (b.id.disk < of_disks.size()) of_disks[b.id.disk].push_back(b.id);
-        }
-    };
-    for (const auto& [node, sort] : told_.sorts) look(sort.runs);
-    for (const auto& [node, loop] : told_.loops) {
-      for (const auto& [stream, rows] : loop.carried) look(rows);
-      for (const stream_runs& rows : loop.collected) look(rows);
-    }
-    if (!are_known) return {damaged};
-    std::vector<uint64_t> ends;
-    for (std::vector<block::block_id>& blocks : of_disks) {
-      const std::optional<uint64_t> end = end_of(blocks);
-      if (!end) return {damaged};
-      ends.push_back(*end);
-    }
-    std::vector<std::string> out;
-    for (size_t i = 0; i < directories_.size(); ++i) {
-      std::error_code problem;
-      const uint64_t length = std::filesystem::file_size(directories_[i].blocks(), problem);
-      if (ends[i] > 0 && (problem || length < ends[i]))
-        out.push_back(fmt::format("{} is not there, or too short", directories_[i].blocks()));
-      else if (ends[i] > 0 && directories_[i].owner() != told_.identity->number())
-        out.push_back(fmt::format("{} is of another run", directories_[i].blocks()));
-    }
-    return out;
-  }
-
   static std::vector<resume_directory> make_directories(const std::vector<std::string>& scratch, uint64_t key) {
     std::vector<resume_directory> out;
     for (const std::string& one : scratch) out.emplace_back(one, key);
@@ -265,8 +266,12 @@ class manifest::core {
     });
   }
 
-  void begin_anew() {
+  void begin_anew(uint64_t key) {
     for (const auto& [node, kept] : told_.outputs) remove_output(kept.path);
+    if (told_.identity)  // which is the last that tells of directories that this run doesn't use
+      for (const std::string& one : told_.identity->scratch())
+        if (std::find(identity_.scratch().begin(), identity_.scratch().end(), one) == identity_.scratch().end())
+          remove_blocks_of(told_.identity->number(), one, key);
     told_ = {};
     file_.clear();
     Record record;
@@ -437,10 +442,7 @@ manifest_summary summary_for(const std::vector<std::string>& scratch, const job_
   bool elsewhere = false;
   manifest_content all = left_in(scratch, identity.key, elsewhere);
   std::vector<std::string> reasons = reasons_to_leave(all, elsewhere, message_of(identity));
-  if (all.identity && reasons.empty())
-    for (const std::string& one : scratch)
-      if (owner_in(one, identity.key) != all.identity->number())
-        reasons.push_back(fmt::format("{} is of another run", blocks_in(one, identity.key)));
+  if (all.identity && reasons.empty()) reasons = missing_blocks(all, scratch, identity.key);
   std::erase_if(all.outputs, [](const auto& one) { return !is_there(one.second); });
   return summary_from(std::move(all), std::move(reasons));
 }

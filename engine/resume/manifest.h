@@ -38,6 +38,7 @@ struct job_identity {
   };
   std::vector<fact> facts;
   std::vector<input_contents> inputs;
+  std::vector<std::string> scratch = {};   // the directories by their whole names, in their order
   uint64_t bytes_between_marks = 1 * GiB;  // of an output
 };
 

@@ -105,6 +105,7 @@ Identity message_of(const job_identity& identity) {
     to.set_value(f.value);
     to.set_is_hash(f.is_hash);
   }
+  out.mutable_scratch()->Assign(identity.scratch.begin(), identity.scratch.end());
   for (const input_contents& in : identity.inputs) {
     Identity::Input& to = *out.add_inputs();
     to.set_path(in.path);

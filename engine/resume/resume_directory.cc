@@ -117,8 +117,6 @@ uint64_t number_in(const std::string& path) {
 
 }  // namespace
 
-uint64_t resume_directory::owner() const { return number_in(path_ + "/owner"); }
-
 void resume_directory::begin(uint64_t owner) {
   for (const std::string& path : {blocks(), path_ + "/owner"})
     if (::unlink(path.c_str()) != 0 && errno != ENOENT)
@@ -136,6 +134,16 @@ std::string manifest_in(const std::string& scratch, uint64_t key) { return name_
 std::string blocks_in(const std::string& scratch, uint64_t key) { return name_of(scratch, key) + "/blocks"; }
 
 uint64_t owner_in(const std::string& scratch, uint64_t key) { return number_in(name_of(scratch, key) + "/owner"); }
+
+void remove_blocks_of(uint64_t owner, const std::string& scratch, uint64_t key) {
+  const std::string path = name_of(scratch, key);
+  const int descriptor = io::open_directory(path);
+  if (descriptor < 0) return;
+  if (io::is_own_directory(descriptor) && io::lock_directory(descriptor) && io::has_its_name(descriptor, path) &&
+      owner_in(scratch, key) == owner)
+    remove_all(path);
+  ::close(descriptor);
+}
 
 std::vector<found_directory> find_resume_directories(const std::string& scratch) {
   std::vector<found_directory> out;

@@ -27,8 +27,6 @@ class resume_directory {
   const std::string& path() const { return path_; }
   std::string blocks() const { return path_ + "/blocks"; }
   std::string manifest() const { return path_ + "/manifest"; }
-  // The manifest whose blocks lie here; 0: none.
-  uint64_t owner() const;
   // The blocks that are there go, and those that come belong to this manifest. Throws error(resources).
   void begin(uint64_t owner);
   // With all that is in it.
@@ -41,9 +39,11 @@ class resume_directory {
 
 // The manifest of the job with this key, if it has one.
 std::string manifest_in(const std::string& scratch, uint64_t key);
-// And what resume_directory::blocks() and owner() would say there.
 std::string blocks_in(const std::string& scratch, uint64_t key);
+// The manifest whose blocks lie there; 0: none.
 uint64_t owner_in(const std::string& scratch, uint64_t key);
+// The directory of that key goes, if its blocks belong to this manifest and nobody works there.
+void remove_blocks_of(uint64_t owner, const std::string& scratch, uint64_t key);
 
 // One that was found in a scratch directory.
 struct found_directory {

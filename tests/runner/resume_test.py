@@ -322,9 +322,23 @@ class resume_test(resuming_test):
         done = self.run_job("--resume")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("starts over: the list of scratch directories was another one", done.stderr)
-        self.assertRegex(planned(*both), r"start over: \S+/blocks is of another run")
+        self.assertRegex(planned(*both), r"start over: scratch/\S+/blocks is not there, or too short")
         self.assertIn("name it: flowrun clean DIR", self.flowrun("clean").stderr)
         self.assertIn("removed", self.flowrun("clean", "other", "scratch").stdout)
+
+    def test_a_scratch_directory_that_is_no_longer_named_keeps_nothing(self):
+        """The manifest that tells of it is written anew: nobody would know of what lies there."""
+        self.write("job.yaml", SORT)
+        job = self.start("job.yaml", *MEMORY, "-T", "scratch", "-T", "other", "--resume", "--progress", "none")
+        while job.poll() is None and sum(path.stat().st_size for path in (self.dir / "scratch").glob("*/manifest")) < 3_000:
+            time.sleep(0.002)
+        job.kill()
+        job.communicate()
+        self.assertNotEqual(self.files("other"), [])
+        done = self.run_job("--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"starts over: the list of scratch directories was \S+/scratch, \S+/other and is \S+/scratch")
+        self.assertEqual(self.files("other"), [])
 
     def test_what_cannot_be_resumed_is_said(self):
         self.write("job.yaml", SORT.replace("{op: generate", "{op: generate"))

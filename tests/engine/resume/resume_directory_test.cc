@@ -77,16 +77,33 @@ TEST(resume_directory, of_others_are_left_alone) {
   EXPECT_NE(cause, "");
 }
 
+TEST(resume_directory, of_a_manifest_goes_where_nobody_works) {
+  const temporary_directory where;
+  std::string path;
+  {
+    resume_directory one(where.path(), 7);
+    path = one.path();
+    one.begin(0x123);
+    remove_blocks_of(0x123, where.path(), 7);
+    EXPECT_TRUE(std::filesystem::exists(path));
+  }
+  remove_blocks_of(0x124, where.path(), 7);
+  remove_blocks_of(0x123, where.path(), 8);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  remove_blocks_of(0x123, where.path(), 7);
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST(resume_directory, blocks_belong_to_a_manifest) {
   const temporary_directory where;
   resume_directory one(where.path(), 7);
-  EXPECT_EQ(one.owner(), 0u);
+  EXPECT_EQ(owner_in(where.path(), 7), 0u);
   one.begin(0x123);
-  EXPECT_EQ(one.owner(), 0x123u);
+  EXPECT_EQ(owner_in(where.path(), 7), 0x123u);
   where.write(std::string(std::filesystem::path(one.path()).filename()) + "/blocks", "x");
   one.begin(0x124);
   EXPECT_FALSE(std::filesystem::exists(one.blocks()));
-  EXPECT_EQ(one.owner(), 0x124u);
+  EXPECT_EQ(owner_in(where.path(), 7), 0x124u);
 }
 
 }  // namespace
