@@ -9,6 +9,7 @@
 
 #include "cluster/cluster.pb.h"
 #include "cluster/cluster_report.h"
+#include "cluster/damaged_file.h"
 #include "cluster/graph_run.h"
 #include "cluster/input_files.h"
 #include "cluster/output_folder.h"
@@ -68,13 +69,14 @@ class driver::work {
         if (is_sink(graph_.nodes[n])) add_output(static_cast<int>(n));
       graph_run(job_, settings_.job, {}).carry_out();
       finish_outputs();
+    } catch (const damaged_file&) {
+      end(false);
+      throw;
     } catch (...) {
-      has_ended_ = true;
-      let_go_of_outputs();
+      end(settings_.keeps);
       throw;
     }
-    has_ended_ = true;
-    let_go_of_outputs();
+    end(settings_.keeps);
   }
 
   exec::RunReport report() const { return job_.report_now(has_ended_); }
@@ -126,8 +128,9 @@ class driver::work {
   }
 
   // What isn't in its place is removed, unless another process is to go on with it.
-  void let_go_of_outputs() {
-    if (settings_.keeps) {
+  void end(bool keeps) {
+    has_ended_ = true;
+    if (keeps) {
       for (const auto& [n, folder] : outputs_) folder->keep();
       for (const auto& [n, tree] : trees_) tree->keep();
     }

@@ -14,6 +14,7 @@
 #include <system_error>
 #include <utility>
 
+#include "cluster/damaged_file.h"
 #include "engine/base/buffer.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -23,7 +24,7 @@ namespace flowrun::cluster {
 namespace {
 
 constexpr char magic[] = "FLOWREX\n";
-constexpr uint32_t version = 4;
+constexpr uint32_t version = 5;
 // Parts of a merge then differ by some thousandths of what a file adds to them, and a thousand files have samples of
 // 1 GiB, of which their reader needs no more than a few each.
 constexpr uint64_t first_sample_every = 4 * KiB;
@@ -72,12 +73,20 @@ void put(std::vector<std::byte>& to, const void* data, size_t num_bytes) {
   to.insert(to.end(), from, from + num_bytes);
 }
 
-uint64_t checksum_of(const std::byte* index, size_t num_bytes, const file_tail& tail) {
+// A file in the place of another one is damage, too. The directory is the attempt's of a task.
+std::string names_of(const std::string& path) {
+  const std::filesystem::path whole = std::filesystem::path(path).lexically_normal();
+  return (whole.parent_path().filename() / whole.filename()).string();
+}
+
+uint64_t checksum_of(const std::string& path, const std::byte* index, size_t num_bytes, const file_tail& tail) {
+  const std::string names = names_of(path);
   std::unique_ptr<XXH3_state_t, void (*)(XXH3_state_t*)> state(XXH3_createState(),
                                                                [](XXH3_state_t* s) { XXH3_freeState(s); });
   XXH3_64bits_reset(state.get());
   XXH3_64bits_update(state.get(), index, num_bytes);
   XXH3_64bits_update(state.get(), &tail, offsetof(file_tail, checksum));
+  XXH3_64bits_update(state.get(), names.data(), names.size());
   return XXH3_64bits_digest(state.get());
 }
 
@@ -101,8 +110,8 @@ void move_strings(const std::vector<uint32_t>& offsets, std::byte* to, const std
 }
 
 [[noreturn]] void damaged(const std::string& path, const std::string& what) {
-  throw error(error_kind::bad_data, fmt::format("{}: {}", path, what),
-              "the file is damaged, or was cut short: run the job again, and look at the disk");
+  throw damaged_file(fmt::format("{}: {}", path, what),
+                     "the file is damaged, or was cut short: run the job again, and look at the disk");
 }
 
 // Takes what was put, front to back, and never reads beyond the end.
@@ -237,7 +246,7 @@ void exchange_encoder::end_frame(bool is_last) {
   begin_frame();
 }
 
-void exchange_encoder::finish() {
+void exchange_encoder::finish(const std::string& path) {
   end_frame(true);
   pending_.resize(frame_at_);  // there is no other frame
   const size_t at = frame_at_;
@@ -254,7 +263,7 @@ void exchange_encoder::finish() {
   tail.samples_offset = offset_;
   tail.samples_checksum = XXH3_64bits(pending_.data() + at, pending_.size() - at);
   tail.index_offset = offset_ + (pending_.size() - at);
-  tail.checksum = checksum_of(index_.data(), index_.size(), tail);
+  tail.checksum = checksum_of(path, index_.data(), index_.size(), tail);
   put(pending_, index_.data(), index_.size());
   put(pending_, tail);
   frame_at_ = pending_.size();
@@ -287,7 +296,8 @@ exchange_index exchange_index::load(const std::string& path, const record::row_t
     damaged(path, "it is no whole exchange file");
   const std::vector<std::byte> content =
       bytes_of(in, path, tail.index_offset, file_bytes - sizeof tail - tail.index_offset);
-  if (checksum_of(content.data(), content.size(), tail) != tail.checksum) damaged(path, "its index is damaged");
+  if (checksum_of(path, content.data(), content.size(), tail) != tail.checksum)
+    damaged(path, "its index is damaged, or another file's");
   reader index(content.data(), content.data() + content.size(), path);
   const auto text_bytes = index.take<uint32_t>();
   const std::string text(reinterpret_cast<const char*>(index.take(text_bytes)), text_bytes);

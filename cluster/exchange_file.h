@@ -37,8 +37,8 @@ class exchange_encoder {
   // A frame has `frame_bytes` at most, so that it fits the memory of a batch, unless a single row has more.
   exchange_encoder(const record::row_type& type, size_t frame_bytes);
   void add(const record::batch& rows);
-  // No more rows come.
-  void finish();
+  // No more rows come. `path`: of the file that they will be read from, whose name and directory count.
+  void finish(const std::string& path);
   // What is to be written next, of which the first `num_bytes` can be forgotten.
   std::span<const std::byte> pending() const { return std::span(pending_).subspan(written_, frame_at_ - written_); }
   void forget(size_t num_bytes);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <utility>
 
+#include "cluster/damaged_file.h"
 #include "cluster/exchange_file.h"
 #include "cluster/exchange_words.h"
 #include "engine/base/error.h"
@@ -123,7 +124,7 @@ class exchange_source final : public exec::source {
   void take(const io::chunk& chunk) {
     if (chunk.num_bytes == 0) {  // the end of a file
       if (frame_ < parts_[file_].frames.size())
-        throw error(error_kind::bad_data, fmt::format("{} ends too early", parts_[file_].path), "run the job again");
+        throw damaged_file(fmt::format("{} ends too early", parts_[file_].path));
       ++file_;
       frame_ = 0;
       return;

@@ -69,7 +69,7 @@ Done::Written written_file(const std::string& path, const record::row_type& type
 Done::Written write_rows(const std::string& path, const record::row_type& type, const record::batch& rows) {
   exchange_encoder encoder(type, 256 * KiB);
   if (rows.num_rows > 0) encoder.add(rows);
-  encoder.finish();
+  encoder.finish(path);
   std::ofstream out(path, std::ios::binary);
   const std::span<const std::byte> bytes = encoder.pending();
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

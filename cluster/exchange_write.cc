@@ -34,7 +34,8 @@ settings check(plan::node_checker& node) { return {node.text("path")}; }
 class exchange_sink final : public exec::ordered_stage {
  public:
   exchange_sink(exec::build_context& c, const settings& s)
-      : job_(c.job),
+      : path_(s.path),
+        job_(c.job),
         counters_(c.counters),
         encoder_(c.input_type(), std::clamp(c.batches.target_bytes, least_frame_bytes, most_frame_bytes)) {
     io::output_file_options options;
@@ -54,7 +55,7 @@ class exchange_sink final : public exec::ordered_stage {
 
   outcome finish(exec::output&, waker& w) override {
     if (file_ == nullptr) return outcome::done();
-    if (!std::exchange(is_finished_, true)) encoder_.finish();
+    if (!std::exchange(is_finished_, true)) encoder_.finish(path_);
     if (const outcome o = write(w); o.is_blocked()) return o;
     if (const outcome o = file_->finish(&w); o.is_blocked()) return o;
     job_.commit_at_end(std::move(file_));
@@ -73,6 +74,7 @@ class exchange_sink final : public exec::ordered_stage {
     return outcome::ready();
   }
 
+  const std::string path_;
   exec::services& job_;
   exec::node_counters& counters_;
   exchange_encoder encoder_;

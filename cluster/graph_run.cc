@@ -7,6 +7,7 @@
 
 #include "cluster/control_run.h"
 #include "cluster/cut_points.h"
+#include "cluster/damaged_file.h"
 #include "cluster/stage_job.h"
 #include "cluster/text_cuts.h"
 #include "engine/base/counted.h"
@@ -157,13 +158,16 @@ void graph_run::run_tasks(size_t s) {
   const size_t number = job_.num_begun++;
   const shared_directory& directory = job_.settings.directory;
   StageTasks tasks;
-  if (!read_message(directory.stage(number), tasks)) {
+  const bool was_begun = read_message(directory.stage(number), tasks);
+  if (!was_begun) {
     tasks = tasks_of(s);
     write_message(directory.stage(number), tasks);
   }
   std::vector<size_t> missing;
   for (size_t task = 0; task < tasks.num_tasks(); ++task)
     if (::access(directory.done(number, task).c_str(), F_OK) != 0) missing.push_back(task);
+  if (was_begun && !missing.empty())
+    for (const StageTasks::Input& in : tasks.inputs()) check_there({in.paths().begin(), in.paths().end()});
   const auto start = std::chrono::steady_clock::now();
   job_.at_work = {divided_.graph, s, cut_.all[s], names_of(s), start, stage_progress(tasks.num_tasks())};
   stage_progress& progress = job_.at_work->progress;
@@ -198,6 +202,13 @@ void graph_run::run_tasks(size_t s) {
   job_.at_work.reset();  // what its tasks have counted comes into the report
   report_stage(s, number, tasks.num_tasks(), seconds_since(start));
   directory.tidy(number);
+}
+
+// What tasks have written, of an earlier process perhaps, for tasks that are yet to run.
+void graph_run::check_there(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    if (::access(path.c_str(), F_OK) != 0 && errno == ENOENT)
+      throw damaged_file(fmt::format("{}, which a task has written, is not there any more", path));
 }
 
 // Of the rows that no later stage reads.
@@ -304,6 +315,7 @@ StageTasks graph_run::tasks_of(size_t s) const {
   }
   for (const stage_input& in : st.inputs) {
     const std::vector<std::string> paths = streams_.at(stream_of(in)).rows->paths();
+    check_there(paths);
     *out.add_inputs()->mutable_paths() = {paths.begin(), paths.end()};
     if (in.how == reading::piece) num_tasks = std::min(paths.size(), divided_.most_tasks);
   }

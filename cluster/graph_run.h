@@ -100,6 +100,7 @@ class graph_run {
   bool is_worth_stages(size_t s) const;
   void run_control(const plan::node& n);
   void run_tasks(size_t s);
+  static void check_there(const std::vector<std::string>& paths);
   void let_go(size_t s);
   uint64_t num_bytes_read(const stage& st) const;
 

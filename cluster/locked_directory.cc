@@ -1,7 +1,5 @@
 #include "cluster/locked_directory.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,13 +8,16 @@
 #include <system_error>
 #include <thread>
 
+#include "engine/io/directory_lock.h"
+
 namespace flowrun::cluster {
 
 int locked_directory(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  const int descriptor = io::open_directory(path);
   if (descriptor < 0) return -1;
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return descriptor;
-  const int cause = errno;
+  const bool is_own = io::is_own_directory(descriptor);
+  if (is_own && io::lock_directory(descriptor)) return descriptor;
+  const int cause = is_own ? errno : EPERM;
   ::close(descriptor);
   errno = cause;
   return -1;

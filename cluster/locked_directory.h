@@ -6,7 +6,7 @@
 namespace flowrun::cluster {
 
 // A descriptor that holds the lock until it is closed. -1: another process has it (errno is EWOULDBLOCK), or it can't
-// be locked, and errno says why.
+// be locked, and errno says why: EPERM, too, where it belongs to another user.
 int locked_directory(const std::string& path);
 
 // Removes a directory with all it has. Workers end when their driver has died, but not at once: while somebody writes

@@ -114,12 +114,20 @@ output_folder::output_folder(std::string path, const std::string& id)
     : path_(std::move(path)), id_(id), hidden_(hidden_path(io::followed_output(path_), id)) {
   try_path(path_);
   placed_ = is_placed();
-  if (placed_) return;
+  if (placed_) {  // by a process that was killed: what was there before may be left
+    const int lock = locked_directory(hidden_);
+    if (lock >= 0) remove_directory(hidden_);
+    if (lock >= 0) ::close(lock);
+    return;
+  }
   std::error_code problem;
   fs::create_directories(hidden_, problem);
   if (problem) refuse(path_, problem.value());
   lock_ = locked_directory(hidden_);
   if (lock_ < 0 && (errno == EWOULDBLOCK || errno == ENOENT)) refuse_beside(hidden_, path_);
+  if (lock_ < 0 && errno == EPERM)
+    throw error(error_kind::output, fmt::format("can't use {}: it belongs to another user", hidden_),
+                "remove it, or write the output into a directory of yours");
   if (lock_ < 0)
     throw error(error_kind::output, fmt::format("can't lock {}: {}", hidden_, errno_text(errno)),
                 "outputs of a job on a cluster need storage that has locks (flock; NFS has them from version 4 on)");

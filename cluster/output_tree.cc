@@ -1,11 +1,14 @@
 #include "cluster/output_tree.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
 
+#include "cluster/locked_directory.h"
 #include "engine/base/error.h"
 
 namespace flowrun::cluster {
@@ -28,13 +31,34 @@ output_tree::output_tree(std::string directory, const std::string& id)
   if (problem)
     throw error(error_kind::output, fmt::format("can't write into {}: {}", directory_, problem.message()),
                 "give a path in a directory that exists and is writable");
+  lock_ = locked_directory(hidden_);
+  if (lock_ < 0)
+    throw error(
+        error_kind::output,
+        fmt::format("can't use {}: {}", hidden_, errno == EPERM ? "it belongs to another user" : errno_text(errno)),
+        "outputs of a job on a cluster need storage that has locks (flock; NFS has them from version 4 on)");
+  remove_left_over();
 }
 
 output_tree::~output_tree() {
-  if (keeps_) return;
+  if (placed_ || !keeps_) remove_directory(hidden_);
+  if (lock_ >= 0) ::close(lock_);
   std::error_code ignored;
-  fs::remove_all(hidden_, ignored);
-  if (!was_there_) fs::remove(directory_, ignored);  // unless it has files
+  if (!placed_ && !keeps_ && !was_there_) fs::remove(directory_, ignored);  // unless it has files
+}
+
+// Of drivers that were killed.
+void output_tree::remove_left_over() const {
+  std::error_code problem;
+  for (fs::directory_iterator at(directory_, problem), end; !problem && at != end; at.increment(problem)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(".flowrun-") || !name.ends_with(".tmp") || name == fs::path(hidden_).filename().string())
+      continue;
+    const int lock = locked_directory(at->path().string());
+    if (lock < 0) continue;  // its driver is alive
+    remove_directory(at->path().string());
+    ::close(lock);
+  }
 }
 
 std::string output_tree::hidden_directory(const std::string& directory, const std::string& id) {
@@ -47,8 +71,9 @@ std::string output_tree::attempt_directory(const std::string& directory, const s
 }
 
 uint64_t output_tree::place(const std::string& of_attempt) {
-  if (!exists(of_attempt)) return 0;  // there were no rows
   uint64_t num_files = 0;
+  placed_ = !exists(of_attempt);  // there were no rows
+  if (placed_) return num_files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(of_attempt)) {
     if (entry.is_directory()) continue;
     const fs::path to = fs::path(directory_) / fs::relative(entry.path(), of_attempt);
@@ -60,6 +85,7 @@ uint64_t output_tree::place(const std::string& of_attempt) {
                   "is something else there that has the name of a file or of a directory?");
     ++num_files;
   }
+  placed_ = true;
   return num_files;
 }
 

@@ -10,7 +10,7 @@ namespace flowrun::cluster {
 class output_tree {
  public:
   // `directory`: plan::path_template::directory(). `id`: of the run. Makes the hidden directory, by which tasks find
-  // out that they see the same storage. Throws error(output).
+  // out that they see the same storage, and holds its lock; those that nobody holds go. Throws error(output).
   output_tree(std::string directory, const std::string& id);
   // Removes what was not placed, unless keep() was called.
   ~output_tree();
@@ -27,9 +27,11 @@ class output_tree {
   uint64_t place(const std::string& of_attempt);
 
  private:
+  void remove_left_over() const;
   const std::string directory_, hidden_;
   const bool was_there_;
-  bool keeps_ = false;
+  int lock_ = -1;
+  bool placed_ = false, keeps_ = false;
 };
 
 }  // namespace flowrun::cluster

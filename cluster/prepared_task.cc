@@ -1,6 +1,7 @@
 #include "cluster/prepared_task.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -188,6 +189,9 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
     std::error_code ignored;
     const uint64_t num_bytes = std::filesystem::file_size(o.path, ignored);
     out.set_bytes(ignored ? 0 : num_bytes);
+    struct stat written {};
+    if (::stat(o.path.c_str(), &written) == 0)
+      out.set_modified_ns(written.st_mtim.tv_sec * 1'000'000'000 + written.st_mtim.tv_nsec);
     for (const exec::RunReport::Output& r : report.outputs())
       if (r.node() == o.node) out.set_hash(r.hash());
     for (const exec::RunReport::Result& r : report.results()) {
@@ -215,11 +219,7 @@ void prepared_task::finish(const exec::RunReport& report, const std::vector<std:
 
 void prepared_task::tell_alive(const Progress& now) noexcept {
   try {
-    const std::string path = directory_.alive(stage_, task_, ::getpid());
-    std::ofstream out(path + ".new", std::ios::binary);
-    out << now.SerializeAsString();
-    out.close();
-    std::filesystem::rename(path + ".new", path);
+    write_unsynced_message(directory_.alive(stage_, task_, ::getpid()), now);
   } catch (const std::exception&) {
     // Who looks takes the worker for frozen, and starts another one.
   }

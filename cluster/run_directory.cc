@@ -1,6 +1,5 @@
 #include "cluster/run_directory.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,12 +8,15 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 #include "cluster/cluster.pb.h"
+#include "cluster/kept_state.h"
 #include "cluster/locked_directory.h"
 #include "cluster/shared_directory.h"
 #include "engine/base/error.h"
+#include "engine/block/scratch_directory.h"
 
 namespace flowrun::cluster {
 
@@ -31,8 +33,8 @@ constexpr const char* resumed = "resume-";
 }
 
 std::string made(const std::string& scratch) {
+  block::prepare_scratch_directory(scratch);
   std::error_code problem;
-  fs::create_directories(scratch, problem);
   const fs::path whole = fs::absolute(scratch, problem);
   if (problem) refuse(scratch, problem.value());
   return whole.string();
@@ -67,6 +69,47 @@ uint64_t num_bytes_in(const std::string& path) {
   return out;
 }
 
+std::string facts_in(const std::string& root) { return root + "/facts"; }
+
+// What driver and workers share, of a directory that may be of either kind.
+std::string content_of(const std::string& root) {
+  Facts told;
+  try {
+    read_message(facts_in(root), told);
+  } catch (const error&) {  // nobody knows what is in it
+  }
+  return told.folder().empty() ? root : root + "/" + told.folder();
+}
+
+// The facts go first: without them nobody goes on with what is left, if this process is killed here.
+bool remove_run(const std::string& root) {
+  ::unlink(facts_in(root).c_str());
+  return remove_directory(root);
+}
+
+// Of a name that this program has made up, and no other.
+bool is_name(std::string_view name) {
+  constexpr size_t drawn = 6;
+  if (!name.starts_with(prefix)) return false;
+  name.remove_prefix(std::string_view(prefix).size());
+  const bool is_resumed = name.starts_with(resumed);
+  if (is_resumed) name.remove_prefix(std::string_view(resumed).size());
+  const char* const allowed =
+      is_resumed ? "0123456789abcdef" : "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  return (is_resumed ? !name.empty() : name.size() == drawn) &&
+         name.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+// What tasks have written beside outputs, where no driver works.
+void remove_hidden_outputs(const std::string& content) {
+  for (const std::string& hidden : hidden_outputs_of(shared_directory(content))) {
+    const int lock = locked_directory(hidden);
+    if (lock < 0) continue;
+    remove_directory(hidden);
+    ::close(lock);
+  }
+}
+
 }  // namespace
 
 std::vector<found_run> find_runs(const std::string& scratch) {
@@ -75,7 +118,7 @@ std::vector<found_run> find_runs(const std::string& scratch) {
   for (const fs::directory_entry& entry : fs::directory_iterator(scratch, ignored)) {
     struct stat there {};
     const std::string path = entry.path().string();
-    if (!entry.path().filename().string().starts_with(prefix)) continue;
+    if (!is_name(entry.path().filename().string())) continue;
     if (::lstat(path.c_str(), &there) != 0 || !S_ISDIR(there.st_mode) || there.st_uid != ::geteuid()) continue;
     const int lock = locked_directory(path);
     found_run& found = out.emplace_back(found_run{path, 0, lock < 0});
@@ -89,7 +132,8 @@ std::vector<found_run> find_runs(const std::string& scratch) {
 bool remove_if_dead(const found_run& found) {
   const int lock = locked_directory(found.path);
   if (lock < 0) return false;
-  const bool is_gone = remove_directory(found.path);
+  remove_hidden_outputs(content_of(found.path));
+  const bool is_gone = remove_run(found.path);
   ::close(lock);
   return is_gone;
 }
@@ -98,44 +142,56 @@ run_directory::run_directory(const std::string& scratch) {
   const std::string parent = made(scratch);
   for (const found_run& found : find_runs(parent))
     if (!can_be_resumed(found.path)) remove_if_dead(found);
-  path_ = fmt::format("{}/{}XXXXXX", parent, prefix);
-  if (::mkdtemp(path_.data()) == nullptr) refuse(scratch, errno);
+  root_ = fmt::format("{}/{}XXXXXX", parent, prefix);
+  if (::mkdtemp(root_.data()) == nullptr) refuse(scratch, errno);
   lock();
+  path_ = root_;
 }
 
 run_directory::run_directory(const std::string& scratch, const std::string& key, const run_facts& facts)
-    : path_(fmt::format("{}/{}{}{}", made(scratch), prefix, resumed, key)) {
-  if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST) refuse(scratch, errno);
+    : root_(fmt::format("{}/{}{}{}", made(scratch), prefix, resumed, key)) {
+  if (::mkdir(root_.c_str(), 0700) != 0 && errno != EEXIST) refuse(scratch, errno);
   lock();
   Facts told;
   bool is_known = false;
   try {
-    is_known = read_message(path_ + "/facts", told);
+    is_known = read_message(facts_in(root_), told);
   } catch (const error&) {
     reasons_.push_back("what is there is damaged");
   }
+  path_ = content_of(root_);
   if (is_known) reasons_ = differences({told.facts().begin(), told.facts().end()}, facts);
+  if (is_known && reasons_.empty()) reasons_ = faults_of_kept(shared_directory(path_));
   if (is_known && reasons_.empty()) return;
+  remove_hidden_outputs(path_);
   std::error_code problem;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path_, problem)) fs::remove_all(entry.path(), problem);
+  for (fs::directory_iterator at(root_, problem), end; !problem && at != end; at.increment(problem))
+    remove_directory(at->path().string());
+  // Workers of a driver that was killed may go on for a moment. What they write comes into the folder that they know.
+  path_ = fmt::format("{}/XXXXXX", root_);
+  if (::mkdtemp(path_.data()) == nullptr) refuse(scratch, errno);
   told.Clear();
   told.mutable_facts()->insert(facts.begin(), facts.end());
-  write_message(path_ + "/facts", told);
+  told.set_folder(fs::path(path_).filename().string());
+  write_message(facts_in(root_), told);
 }
 
 void run_directory::lock() {
-  lock_ = locked_directory(path_);
+  lock_ = locked_directory(root_);
+  if (lock_ < 0 && errno == EPERM)
+    throw error(error_kind::output, fmt::format("can't use {}: it belongs to another user", root_),
+                "-T DIR names another scratch directory");
   if (lock_ < 0 && errno != EWOULDBLOCK)
-    throw error(error_kind::output, fmt::format("can't lock {}: {}", path_, errno_text(errno)),
+    throw error(error_kind::output, fmt::format("can't lock {}: {}", root_, errno_text(errno)),
                 "the first scratch directory of a job on a cluster must be on storage that has locks (flock; NFS has "
                 "them from version 4 on)");
   if (lock_ < 0)
-    throw error(error_kind::resources, fmt::format("another run of this job works in {}", path_),
+    throw error(error_kind::resources, fmt::format("another run of this job works in {}", root_),
                 "wait until it has ended");
 }
 
 run_directory::~run_directory() {
-  if (!keeps_) remove_directory(path_);
+  if (!keeps_) remove_run(root_);
   if (lock_ >= 0) ::close(lock_);
 }
 

@@ -2,6 +2,7 @@
 //
 //   SCRATCH/flowrun-cluster-XXXXXX             of a run that leaves nothing
 //   SCRATCH/flowrun-cluster-resume-KEY         of one that can be gone on with: the same for the same command
+//     facts, XXXXXX                            with a folder that is another one each time a run starts over
 //
 // The driver holds a lock (flock) on it; the system takes it away when the process ends, however it ends. So one that
 // can be locked belongs to nobody who is alive: that of a run that leaves nothing is removed by the next run.
@@ -29,6 +30,7 @@ class run_directory {
   run_directory(const run_directory&) = delete;
   run_directory& operator=(const run_directory&) = delete;
 
+  // What driver and workers share.
   const std::string& path() const { return path_; }
   // What has changed since the run whose directory it was.
   const std::vector<std::string>& reasons_to_start_over() const { return reasons_; }
@@ -37,7 +39,7 @@ class run_directory {
 
  private:
   void lock();
-  std::string path_;
+  std::string root_, path_;
   int lock_ = -1;
   bool keeps_ = false;
   std::vector<std::string> reasons_;

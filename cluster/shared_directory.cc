@@ -4,16 +4,21 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string_view>
 #include <system_error>
 
+#include "cluster/damaged_file.h"
 #include "engine/base/error.h"
 
 namespace flowrun::cluster {
@@ -25,12 +30,39 @@ namespace {
               "the directory that the tasks share must be writable, and have room");
 }
 
+// Of the bytes, and of the name of the file that they are for: one that has another's bytes is damaged, too.
+uint64_t checksum_of(const std::string& path, std::string_view bytes) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), XXH3_64bits(name.data(), name.size()));
+}
+
+// As a file has it: the checksum, and behind it the message.
+std::string content_for(const std::string& path, const google::protobuf::MessageLite& message) {
+  std::string out(sizeof(uint64_t), '\0');
+  message.AppendToString(&out);
+  const uint64_t checksum = checksum_of(path, std::string_view(out).substr(sizeof checksum));
+  std::memcpy(out.data(), &checksum, sizeof checksum);
+  return out;
+}
+
+// 0, or why not all is written.
+int write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(descriptor, bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) return errno;
+    bytes.remove_prefix(static_cast<size_t>(done));
+  }
+  return 0;
+}
+
 // What `message` is, in a file beside `path` that has no other use; its name.
 std::string write_beside(const std::string& path, const google::protobuf::MessageLite& message) {
   std::string name = path + ".XXXXXX";
   const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) refuse(path, errno);
-  int cause = message.SerializeToFileDescriptor(descriptor) && ::fsync(descriptor) == 0 ? 0 : errno;
+  int cause = write_all(descriptor, content_for(path, message));
+  if (cause == 0 && ::fsync(descriptor) != 0) cause = errno;
   if (::close(descriptor) != 0 && cause == 0) cause = errno;
   if (cause != 0) {
     ::unlink(name.c_str());
@@ -93,6 +125,14 @@ std::string shared_directory::make_attempt(size_t stage, size_t task) const {
   return out;
 }
 
+void write_unsynced_message(const std::string& path, const google::protobuf::MessageLite& message) {
+  const std::string name = path + ".new";
+  std::ofstream out(name, std::ios::binary);
+  out << content_for(path, message);
+  out.close();
+  if (!out || ::rename(name.c_str(), path.c_str()) != 0) refuse(path, errno);
+}
+
 void write_message(const std::string& path, const google::protobuf::MessageLite& message) {
   const std::string name = write_beside(path, message);
   if (::rename(name.c_str(), path.c_str()) == 0) return;
@@ -113,8 +153,13 @@ bool read_message(const std::string& path, google::protobuf::MessageLite& messag
   std::ifstream in(path, std::ios::binary);
   if (!in) return false;
   const std::string bytes(std::istreambuf_iterator<char>(in), {});
-  if (in.bad() || !message.ParseFromString(bytes))
-    throw error(error_kind::bad_data, path + " is damaged", "run the job again");
+  uint64_t checksum = 0;
+  const bool has_checksum = !in.bad() && bytes.size() >= sizeof checksum;
+  if (has_checksum) std::memcpy(&checksum, bytes.data(), sizeof checksum);
+  const std::string_view content = std::string_view(bytes).substr(has_checksum ? sizeof checksum : 0);
+  if (!has_checksum || checksum != checksum_of(path, content) ||
+      !message.ParseFromArray(content.data(), static_cast<int>(content.size())))
+    throw damaged_file(path + " is damaged");
   return true;
 }
 

@@ -1,7 +1,8 @@
 // The directory that the driver of a job and its workers share (cluster.proto): names, and messages as files.
 //
 // A file there is whole or absent: it is written under another name and renamed, or linked where only the first may
-// have the name. So what is read was finished by whoever wrote it, and a worker that dies leaves nothing that counts.
+// have the name. So what is read was finished by whoever wrote it, and a worker that dies leaves nothing that counts. A
+// checksum stands in front.
 #pragma once
 
 #include <cstddef>
@@ -42,7 +43,9 @@ class shared_directory {
 void write_message(const std::string& path, const google::protobuf::MessageLite& message);
 // False: the name is taken, and `message` is not written.
 bool write_first_message(const std::string& path, const google::protobuf::MessageLite& message);
-// False: there is no such file. Throws error(bad_data) for one that is damaged.
+// By one process alone, and nobody minds if a power cut takes it.
+void write_unsynced_message(const std::string& path, const google::protobuf::MessageLite& message);
+// False: there is no such file. Throws damaged_file.
 bool read_message(const std::string& path, google::protobuf::MessageLite& message);
 
 }  // namespace flowrun::cluster

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cluster/cluster.pb.h"
+#include "cluster/damaged_file.h"
 
 namespace flowrun::cluster {
 
@@ -39,8 +40,11 @@ void fail_task(const shared_directory& directory, size_t stage, size_t task, con
     return fmt::format("task {} of stage {}{}{}", task + 1, stage + 1, host.empty() ? "" : " on ", host);
   };
   Failure why;
-  if (read_message(directory.failed(stage, task), why))
-    throw error(static_cast<error_kind>(why.code()), fmt::format("{}: {}", who(why.host()), why.message()), why.hint());
+  if (read_message(directory.failed(stage, task), why)) {
+    const std::string message = fmt::format("{}: {}", who(why.host()), why.message());
+    if (why.is_of_damage()) throw damaged_file(message, why.hint());
+    throw error(static_cast<error_kind>(why.code()), message, why.hint());
+  }
   throw error(otherwise.kind, fmt::format("{}: {}", who(otherwise.host), otherwise.message), otherwise.hint);
 }
 

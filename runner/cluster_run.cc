@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 
+#include "cluster/damaged_file.h"
 #include "cluster/driver.h"
 #include "cluster/run_directory.h"
 #include "engine/base/counted.h"
@@ -254,7 +255,8 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   } catch (const std::exception& problem) {
     const char* const status = signals.signal() != 0 ? "cancelled" : "failed";
     progress.finish(last, status);
-    if (arguments.resume) {
+    const bool is_of_damage = dynamic_cast<const cluster::damaged_file*>(&problem) != nullptr;
+    if (arguments.resume && !is_of_damage) {
       directory->keep();
       screen.say(screen.mask().masked(what_stays(loaded.machine.scratch)));
     }

@@ -12,6 +12,7 @@
 
 #include "cluster/cluster.pb.h"
 #include "cluster/cluster_report.h"
+#include "cluster/damaged_file.h"
 #include "cluster/exchange_words.h"
 #include "cluster/prepared_task.h"
 #include "engine/base/machine.h"
@@ -136,6 +137,7 @@ int work(const worker_arguments& arguments, terminal& screen) {
     failure.set_hint(problem.hint());
     failure.set_code(problem.exit_code());
   } catch (const error& problem) {
+    failure.set_is_of_damage(dynamic_cast<const cluster::damaged_file*>(&problem) != nullptr);
     failure.set_message(problem.what());
     failure.set_hint(problem.hint());
     failure.set_code(problem.exit_code());

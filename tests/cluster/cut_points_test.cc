@@ -33,10 +33,10 @@ class runs {
     std::stable_sort(rows.begin(), rows.end(), ordered{this});
     exchange_encoder encoder(type_, frame_bytes);
     for (const record::batch& row : rows) encoder.add(row);
-    encoder.finish();
+    const std::string name = fmt::format("{}{}", name_, paths_.size());
+    encoder.finish(home_ / name);
     const std::span<const std::byte> bytes = encoder.pending();
-    paths_.push_back(home_.write(fmt::format("{}{}", name_, paths_.size()),
-                                 {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    paths_.push_back(home_.write(name, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
     rows_.push_back(std::move(rows));
   }
 

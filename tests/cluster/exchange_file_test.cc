@@ -9,6 +9,7 @@
 #include <fstream>
 #include <optional>
 
+#include "cluster/damaged_file.h"
 #include "cluster/exchange_words.h"
 #include "engine/base/error.h"
 #include "tests/support/job_rig.h"
@@ -34,7 +35,7 @@ void write(const std::string& path, const record::row_type& type, const std::vec
     encoder.add(b);
     flush();
   }
-  encoder.finish();
+  encoder.finish(path);
   flush();
 }
 
@@ -105,6 +106,21 @@ TEST(exchange_file, samples_are_rows_of_their_places) {
   }
 }
 
+TEST(exchange_file, in_the_place_of_another_is_damaged) {
+  const temporary_directory home;
+  record::batch_pool pool;
+  record::random_rows random;
+  for (const char* name : {"1-0-a", "1-1-b"}) std::filesystem::create_directory(home / name);
+  write(home / "1-0-a/x", numbers, random.batches(numbers, pool, 10), 4096);
+  EXPECT_EQ(exchange_index::load(home / "1-0-a/x", numbers).num_rows(), 10U);
+  std::filesystem::rename(home / "1-0-a", home / "1-0-c");
+  EXPECT_THROW(exchange_index::load(home / "1-0-c/x", numbers), damaged_file);
+  std::filesystem::rename(home / "1-0-c/x", home / "1-1-b/x");
+  EXPECT_THROW(exchange_index::load(home / "1-1-b/x", numbers), damaged_file);
+  std::filesystem::rename(home / "1-1-b", home / "1-0-a");  // its own name again
+  EXPECT_EQ(exchange_index::load(home / "1-0-a/x", numbers).num_rows(), 10U);
+}
+
 // Whatever the rows are, the samples of a long file are as many as those of a shorter one, and evenly spread.
 TEST(exchange_file, samples_stay_few) {
   const temporary_directory home;
@@ -124,7 +140,7 @@ TEST(exchange_file, samples_stay_few) {
       for (const record::batch& b : random.batches(texts, pool, 100)) encoder.add(b);
       flush();
     }
-    encoder.finish();
+    encoder.finish(home / "x");
     flush();
     out.close();
     const exchange_index index = exchange_index::load(home / "x", texts);

@@ -2,9 +2,11 @@
 """What is wrong around a job on a cluster: storage that isn't shared, programs of different versions, two drivers for
 one output. Each is told with its path, and nothing is left."""
 
+import ctypes
 import os
 import pathlib
 import re
+import shutil
 import socket
 import subprocess
 
@@ -21,6 +23,16 @@ nodes:
 TREE = JOB.replace("out/all.csv", '"out/{k}.csv"').replace("rand(1, i) % 1000", "i % 5")
 LONG = "1000000" if SANITIZED else "3000000"
 LOCAL = ("-q", "-T", "scratch", "--cluster", "local:2")
+
+
+def with_checksum(path, message):
+    """The message as the file has it (cluster/shared_directory.cc)."""
+    library = ctypes.CDLL("libxxhash.so.0")
+    library.XXH3_64bits.restype = library.XXH3_64bits_withSeed.restype = ctypes.c_uint64
+    name = os.fsencode(path.name)
+    seed = ctypes.c_uint64(library.XXH3_64bits(name, ctypes.c_size_t(len(name))))
+    checksum = library.XXH3_64bits_withSeed(message, ctypes.c_size_t(len(message)), seed)
+    return checksum.to_bytes(8, "little") + message
 
 
 def merged_streams(number, indent, name):
@@ -44,7 +56,7 @@ class cluster_bad_input_test(cluster_process):
         driver.kill()
         driver.communicate()
         self.until_gone(worker)
-        return next((self.dir / "scratch").glob("flowrun-cluster-resume-*"))
+        return next((self.dir / "scratch").glob("flowrun-cluster-resume-*/*/plan")).parent
 
     def work(self, directory, stage, *options):
         """A worker for the stage's first task, as an engine starts it: it would end with its standard input."""
@@ -157,12 +169,71 @@ nodes:
         other = mine[:-1] + chr(ord(mine[-1]) ^ 1)
         plan = directory / "plan"
         self.assertEqual(plan.read_bytes().count(mine.encode()), 1)
-        plan.write_bytes(plan.read_bytes().replace(mine.encode(), other.encode()))
+        plan.write_bytes(with_checksum(plan, plan.read_bytes()[8:].replace(mine.encode(), other.encode())))
         done = self.work(directory, 0, "--host", "there")
         self.assertEqual(done.returncode, 75, done.stderr)
         self.assertIn(f"{FLOWRUN} is flowrun {mine}, and the driver of the job is flowrun {other}", done.stderr)
         self.assertIn("install the same version on all machines", done.stderr)
         self.assertIn(b"there", (directory / "failed-0-0").read_bytes())
+
+    def kept(self, pattern, job="job.yaml", stage=1):
+        """A file that a killed driver and its tasks have left."""
+        shutil.rmtree(self.dir / "scratch", ignore_errors=True)
+        return sorted(self.left_by_a_killed_driver(stage, job).glob(pattern))[0]
+
+    def goes_on(self, *more, job="job.yaml", code=0):
+        done = self.flowrun(job, *LOCAL[1:], "--resume", "-p", f"rows={LONG}", *more)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done.stderr
+
+    def nothing_left(self):
+        self.assertEqual(self.files("scratch"), [])
+        self.assertEqual([name for name in self.files("out") if ".flowrun-" in name], [])
+
+    def output(self):
+        parts = sorted((self.dir / "out/all.csv").glob("part-*"))
+        return b"".join(path.read_bytes() for path in parts)
+
+    def test_what_is_damaged_in_what_was_kept_is_named_and_done_again(self):
+        self.goes_on()
+        expected = self.output()
+        for pattern in ("done-0-0", "stage-1", "plan"):
+            for damage in (lambda content: b"", lambda content: content[:-1],
+                           lambda content: content[:40] + bytes([content[40] ^ 1]) + content[41:]):
+                with self.subTest(pattern):
+                    path = self.kept(pattern)
+                    path.write_bytes(damage(path.read_bytes()))
+                    self.assertIn(f"starts over: {path} is damaged", self.goes_on())
+                    self.assertEqual(self.output(), expected)
+                    self.nothing_left()
+
+    def test_rows_of_tasks_that_are_damaged_end_the_job_once(self):
+        """Each file has checksums, and is read when the rows are needed."""
+        self.goes_on()
+        expected = self.output()
+        for damage in (lambda path: path.unlink(), lambda path: path.write_bytes(path.read_bytes()[:-100]),
+                       lambda path: path.write_bytes(b"x" + path.read_bytes()[1:])):
+            rows = self.kept("0-*/rows-*")
+            damage(rows)
+            said = self.goes_on(code=65)
+            self.assertIn(str(rows), said)
+            self.assertNotIn("what is finished stays", said)
+            self.nothing_left()
+            self.goes_on()
+            self.assertEqual(self.output(), expected)
+
+    def test_parts_that_are_gone_are_made_again(self):
+        """As after a run without --resume: to it they are left over, and it removes them."""
+        for tree, hidden in ((False, ".all.csv.flowrun-*.tmp"), (True, ".flowrun-*.tmp")):
+            with self.subTest(hidden):
+                self.write("job.yaml", TREE if tree else JOB)
+                self.left_by_a_killed_driver(2 if tree else 1)
+                self.assertEqual(len(list((self.dir / "out").glob(hidden))), 1)
+                self.assertEqual(self.flowrun("job.yaml", *LOCAL, "-p", f"rows={LONG}").returncode, 0)
+                self.assertEqual(list((self.dir / "out").glob(hidden)), [])
+                self.goes_on()
+                self.nothing_left()
+                shutil.rmtree(self.dir / "out")
 
     def test_outputs_that_are_not_shared(self):
         """What the driver has made beside them isn't there, as on another machine's disk."""

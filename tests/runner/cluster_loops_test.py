@@ -234,7 +234,7 @@ nodes:
             driver.kill()
             driver.communicate()
             self.until_gone(worker)
-            directory = next((self.dir / "scratch").glob("flowrun-cluster-resume-*"))
+            directory = next((self.dir / "scratch").glob("flowrun-cluster-resume-*/*/plan")).parent
             before = {path.name: path.stat().st_mtime_ns for path in directory.glob("done-*")}
             self.assertGreater(len(before), 2)
             again = self.flowrun("job.yaml", "-v", "--resume", *STAGES, *LONG)

@@ -493,7 +493,7 @@ nodes:
         run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:1", "--tasks", "3", "-p", f"rows={LONG}", "--resume")
         driver = self.start(*run)
         self.until_workers(driver, 1)
-        while len(list((self.dir / "scratch").glob("*/done-1-*"))) == 0:
+        while len(list((self.dir / "scratch").glob("*/*/done-1-*"))) == 0:
             time.sleep(0.005)
         driver.kill()
         driver.communicate()

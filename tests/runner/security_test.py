@@ -95,9 +95,9 @@ class shared_directory_test(process_test):
 
 
 class scratch_test(process_test):
-    def run_with(self, scratch):
+    def run_with(self, scratch, *more):
         self.write("job.yaml", SORT)
-        return self.flowrun("job.yaml", "--force-spill", "-T", scratch)
+        return self.flowrun("job.yaml", *(more or ["--force-spill"]), "-T", scratch)
 
     def test_new_directories_are_private(self):
         os.umask(0)
@@ -120,8 +120,11 @@ class scratch_test(process_test):
         os.lchown(shared / "link", OTHER_USER, OTHER_USER)
         for name in ("theirs", "theirs/below", "link", "root-link", "root-link/below"):
             with self.subTest(name=name):
-                self.fails(73, self.run_with(shared / name), "of another user" if "link" != name else "another user")
+                why = "of another user" if "link" != name else "another user"
+                self.fails(73, self.run_with(shared / name), why)
+                self.fails(73, self.run_with(shared / name, "--cluster", "local:2"), why)
         self.assertEqual(self.run_with(shared).returncode, 0)
+        self.assertEqual(list((self.dir / "mine").iterdir()), [])
 
 
 class metrics_test(process_test):
