@@ -114,9 +114,29 @@ class driver::work {
   void finish_outputs() {
     for (const auto& [n, folder] : outputs_)
       folder->finish(settings_.shown_name, texts_of(order_of_output(graph_, at(n))), job_.parts[at(n).id]);
-    for (const auto& [n, folder] : outputs_) folder->place();
+    std::map<int, uint64_t> num_files;
+    try {
+      for (const auto& [n, folder] : outputs_) folder->place();
+      for (const auto& [n, tree] : trees_) num_files[n] = tree->place(job_.parts[at(n).id].at(0).path);
+    } catch (const error& problem) {
+      const std::string in_place = take_back_outputs();
+      if (in_place.empty()) throw;
+      throw error(problem.kind(), fmt::format("{}; in place are {}", problem.what(), in_place), problem.hint());
+    }
+    for (const auto& [n, folder] : outputs_) folder->settle();
     for (const auto& [n, folder] : outputs_) report_output(n, job_.parts[at(n).id].size());
-    for (const auto& [n, tree] : trees_) report_output(n, tree->place(job_.parts[at(n).id].at(0).path));
+    for (const auto& [n, count] : num_files) report_output(n, count);
+  }
+
+  // Those that can't be taken back, for a message.
+  std::string take_back_outputs() {
+    std::string out;
+    const auto tell = [&](int n) { out += (out.empty() ? "" : ", ") + plan::files_of(at(n)).front().path; };
+    for (const auto& [n, folder] : outputs_)
+      if (!folder->take_back()) tell(n);
+    for (const auto& [n, tree] : trees_)
+      if (!tree->take_back()) tell(n);
+    return out;
   }
 
   void report_output(int n, uint64_t num_files) {

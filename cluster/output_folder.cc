@@ -113,7 +113,7 @@ void output_folder::try_path(const std::string& path) {
 output_folder::output_folder(std::string path, const std::string& id)
     : path_(std::move(path)), id_(id), hidden_(hidden_path(io::followed_output(path_), id)) {
   try_path(path_);
-  placed_ = is_placed();
+  placed_ = was_placed_before_ = is_placed();
   if (placed_) {  // by a process that was killed: what was there before may be left
     const int lock = locked_directory(hidden_);
     if (lock >= 0) remove_directory(hidden_);
@@ -213,11 +213,28 @@ void output_folder::place() {
   if (::rename(hidden_.c_str(), target.c_str()) != 0) {
     // Something has the name: a file, or an earlier output. It goes only when the new one is in its place.
     if (::renameat2(AT_FDCWD, hidden_.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) refuse(path_, errno);
-    remove_directory(hidden_);
+    has_replaced_ = true;
   }
   placed_ = true;
   const std::string parent = fs::path(target).parent_path().string();
   sync_directory(parent.empty() ? "." : parent);
+}
+
+bool output_folder::take_back() noexcept {
+  if (!placed_ || was_placed_before_) return !was_placed_before_;
+  try {
+    const std::string target = io::followed_output(path_);
+    const unsigned how = has_replaced_ ? RENAME_EXCHANGE : RENAME_NOREPLACE;
+    if (::renameat2(AT_FDCWD, target.c_str(), AT_FDCWD, hidden_.c_str(), how) != 0) return false;
+    placed_ = has_replaced_ = false;
+    return true;
+  } catch (const std::exception&) {  // no memory
+    return false;
+  }
+}
+
+void output_folder::settle() {
+  if (std::exchange(has_replaced_, false)) remove_directory(hidden_);
 }
 
 }  // namespace flowrun::cluster

@@ -46,8 +46,12 @@ class output_folder {
   // Makes them parts, with the manifest; whatever else is in the hidden folder goes. `sorted_by`: output_manifest's.
   // Throws as try_path().
   void finish(const std::string& job, const std::vector<std::string>& sorted_by, const std::vector<output_part>& parts);
-  // Gives the folder its name, in place of what has it.
+  // Gives the folder its name, in place of what has it. What had it stays in the hidden folder, until settle().
   void place();
+  // Where another output of the job can't be placed: all is as it was before place(). False: it can't be undone.
+  bool take_back() noexcept;
+  // All outputs are in place: what had the name goes.
+  void settle();
 
  private:
   void look_at_others() const;
@@ -55,6 +59,8 @@ class output_folder {
   const std::string path_, id_, hidden_;
   int lock_ = -1;
   bool placed_ = false, keeps_ = false;
+  bool was_placed_before_ = false;  // by an earlier process
+  bool has_replaced_ = false;       // what had the name is in the hidden folder
 };
 
 }  // namespace flowrun::cluster

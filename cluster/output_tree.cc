@@ -70,6 +70,16 @@ std::string output_tree::attempt_directory(const std::string& directory, const s
   return hidden_directory(directory, id) + "/" + attempt;
 }
 
+// The second name of what is there; empty: nothing is. Nothing: it can't have one, as on some file systems.
+std::optional<std::string> output_tree::keep_replaced(const std::string& path) {
+  for (;; ++num_replaced_) {  // an earlier process may have used some of the names
+    std::string second = fmt::format("{}/replaced-{}", hidden_, num_replaced_);
+    if (::link(path.c_str(), second.c_str()) == 0) return second;
+    if (errno == ENOENT) return std::string();
+    if (errno != EEXIST) return std::nullopt;
+  }
+}
+
 uint64_t output_tree::place(const std::string& of_attempt) {
   uint64_t num_files = 0;
   placed_ = !exists(of_attempt);  // there were no rows
@@ -79,7 +89,9 @@ uint64_t output_tree::place(const std::string& of_attempt) {
     const fs::path to = fs::path(directory_) / fs::relative(entry.path(), of_attempt);
     std::error_code problem;
     fs::create_directories(to.parent_path(), problem);
+    placed_file file{entry.path().string(), to.string(), keep_replaced(to.string())};
     if (!problem) fs::rename(entry.path(), to, problem);
+    if (!problem) files_.push_back(std::move(file));
     if (problem)
       throw error(error_kind::output, fmt::format("can't write {}: {}", to.string(), problem.message()),
                   "is something else there that has the name of a file or of a directory?");
@@ -87,6 +99,23 @@ uint64_t output_tree::place(const std::string& of_attempt) {
   }
   placed_ = true;
   return num_files;
+}
+
+bool output_tree::take_back() noexcept {
+  bool is_all = true;
+  placed_ = false;
+  for (; !files_.empty(); files_.pop_back()) {
+    const placed_file& file = files_.back();
+    // The new content goes to where it was written: a run that goes on gives it its name again.
+    const bool is_kept = ::link(file.to.c_str(), file.from.c_str()) == 0;
+    bool is_back = false;
+    if (file.replaced && file.replaced->empty())
+      is_back = ::unlink(file.to.c_str()) == 0;
+    else if (file.replaced)
+      is_back = ::rename(file.replaced->c_str(), file.to.c_str()) == 0;
+    is_all = is_all && is_kept && is_back;
+  }
+  return is_all;
 }
 
 }  // namespace flowrun::cluster

@@ -2,8 +2,11 @@
 // all, into a hidden directory of the one that they will lie in.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace flowrun::cluster {
 
@@ -22,16 +25,27 @@ class output_tree {
   // Where an attempt writes its files.
   static std::string attempt_directory(const std::string& directory, const std::string& id, const std::string& attempt);
 
-  // The files of the attempt that counts take their names, in place of what has them. Says how many. Throws
-  // error(output).
+  // The files of the attempt that counts take their names, in place of what has them, of which a second name stays in
+  // the hidden directory. Says how many. Throws error(output).
   uint64_t place(const std::string& of_attempt);
+  // Where another output of the job, or one of these, can't be placed: what had the names has them again. False: not
+  // all.
+  bool take_back() noexcept;
 
  private:
   void remove_left_over() const;
+  std::optional<std::string> keep_replaced(const std::string& path);
   const std::string directory_, hidden_;
   const bool was_there_;
+  // A file that was given its name.
+  struct placed_file {
+    std::string from, to;
+    std::optional<std::string> replaced;  // keep_replaced()
+  };
   int lock_ = -1;
   bool placed_ = false, keeps_ = false;
+  std::vector<placed_file> files_;
+  size_t num_replaced_ = 0;
 };
 
 }  // namespace flowrun::cluster

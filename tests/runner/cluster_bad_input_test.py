@@ -235,6 +235,43 @@ nodes:
                 self.nothing_left()
                 shutil.rmtree(self.dir / "out")
 
+    def test_outputs_get_their_names_together(self):
+        """Where one can't have its name, those before have what they had, and what is new goes."""
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  rows: {op: generate, with: {rows: 3000, columns: {k: i % 5, n: i}}}
+  new:  {op: file.write_csv, in: rows, with: {path: out/new}}
+  old:  {op: file.write_csv, in: rows, with: {path: out/old}}
+  tree: {op: file.write_csv, in: rows, with: {path: "out/tree/{k}.csv"}}
+  z:    {op: file.write_csv, in: rows, with: {path: "out/z/{k}.csv"}}
+""")
+        self.assertEqual(self.flowrun("job.yaml", *LOCAL).returncode, 0)
+        shutil.rmtree(self.dir / "out/new")
+        (self.dir / "out/tree/1.csv").unlink()
+        for name in self.files("out"):
+            if "manifest" not in name and "part" not in name:
+                (self.dir / "out" / name).write_text(f"old {name}")
+        (self.dir / "out/z/3.csv").unlink()
+        (self.dir / "out/z/3.csv").mkdir()
+
+        def content():
+            return {name: (self.dir / "out" / name).read_bytes() for name in self.files("out") if ".flowrun-" not in name}
+
+        before = content()
+        for more in ((), ("--resume",), ("--resume",)):
+            done = self.flowrun("job.yaml", *LOCAL, *more)
+            self.assertEqual(done.returncode, 73, done.stderr)
+            self.assertIn("can't write out/z/3.csv: Is a directory", done.stderr)
+            self.assertNotIn("in place are", done.stderr)
+            self.assertEqual(content(), before)
+        (self.dir / "out/z/3.csv").rmdir()
+        done = self.flowrun("job.yaml", *LOCAL, "--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.nothing_left()
+        self.assertEqual(len(content()), 16)
+        for name, text in content().items():
+            self.assertNotIn(b"old", text, name)
+
     def test_outputs_that_are_not_shared(self):
         """What the driver has made beside them isn't there, as on another machine's disk."""
         for job, stage, hidden in ((JOB, 1, "out/.all.csv.flowrun-*.tmp"), (TREE, 2, "out/.flowrun-*.tmp")):
