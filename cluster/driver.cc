@@ -87,9 +87,15 @@ class driver::work {
   void add_output(int n) {
     const plan::file_use use = plan::files_of(at(n)).front();
     if (use.partitioned)
-      trees_.emplace(n, std::make_unique<output_tree>(use.partitioned->directory(), id_));
+      trees_.emplace(n, make_tree(use.partitioned->directory()));
     else if (output_folder::is_made_at(use.path))
       outputs_.emplace(n, std::make_unique<output_folder>(use.path, id_));
+  }
+
+  std::unique_ptr<output_tree> make_tree(const std::string& directory) const {
+    const auto beside =
+        std::find_if(trees_.begin(), trees_.end(), [&](const auto& other) { return other.second->is_in(directory); });
+    return std::make_unique<output_tree>(directory, id_, beside == trees_.end() ? nullptr : beside->second.get());
   }
 
   // Where another process has begun, its plan holds.

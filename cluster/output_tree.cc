@@ -1,5 +1,6 @@
 #include "cluster/output_tree.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,14 +25,14 @@ bool exists(const std::string& path) {
 
 }  // namespace
 
-output_tree::output_tree(std::string directory, const std::string& id)
+output_tree::output_tree(std::string directory, const std::string& id, const output_tree* beside)
     : directory_(std::move(directory)), hidden_(hidden_directory(directory_, id)), was_there_(exists(directory_)) {
   std::error_code problem;
   fs::create_directories(hidden_, problem);
   if (problem)
     throw error(error_kind::output, fmt::format("can't write into {}: {}", directory_, problem.message()),
                 "give a path in a directory that exists and is writable");
-  lock_ = locked_directory(hidden_);
+  lock_ = beside != nullptr ? ::fcntl(beside->lock_, F_DUPFD_CLOEXEC, 0) : locked_directory(hidden_);
   if (lock_ < 0)
     throw error(
         error_kind::output,
@@ -45,6 +46,11 @@ output_tree::~output_tree() {
   if (lock_ >= 0) ::close(lock_);
   std::error_code ignored;
   if (!placed_ && !keeps_ && !was_there_) fs::remove(directory_, ignored);  // unless it has files
+}
+
+bool output_tree::is_in(const std::string& directory) const {
+  std::error_code ignored;
+  return directory == directory_ || fs::equivalent(directory, directory_, ignored);
 }
 
 // Of drivers that were killed.

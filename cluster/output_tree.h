@@ -13,13 +13,16 @@ namespace flowrun::cluster {
 class output_tree {
  public:
   // `directory`: plan::path_template::directory(). `id`: of the run. Makes the hidden directory, by which tasks find
-  // out that they see the same storage, and holds its lock; those that nobody holds go. Throws error(output).
-  output_tree(std::string directory, const std::string& id);
+  // out that they see the same storage, and holds its lock; those that nobody holds go. Where the run has another
+  // output in that directory (is_in), `beside` is it, and they have the hidden directory together. Throws
+  // error(output).
+  output_tree(std::string directory, const std::string& id, const output_tree* beside);
   // Removes what was not placed, unless keep() was called.
   ~output_tree();
   output_tree(const output_tree&) = delete;
   output_tree& operator=(const output_tree&) = delete;
 
+  bool is_in(const std::string& directory) const;
   void keep() { keeps_ = true; }
   static std::string hidden_directory(const std::string& directory, const std::string& id);
   // Where an attempt writes its files.

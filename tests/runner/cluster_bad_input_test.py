@@ -244,6 +244,7 @@ nodes:
   old:  {op: file.write_csv, in: rows, with: {path: out/old}}
   tree: {op: file.write_csv, in: rows, with: {path: "out/tree/{k}.csv"}}
   z:    {op: file.write_csv, in: rows, with: {path: "out/z/{k}.csv"}}
+  same: {op: file.write_csv, in: rows, with: {path: "out/./z/{k}.more"}}
 """)
         self.assertEqual(self.flowrun("job.yaml", *LOCAL).returncode, 0)
         shutil.rmtree(self.dir / "out/new")
@@ -268,7 +269,7 @@ nodes:
         done = self.flowrun("job.yaml", *LOCAL, "--resume")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.nothing_left()
-        self.assertEqual(len(content()), 16)
+        self.assertEqual(len(content()), 21)
         for name, text in content().items():
             self.assertNotIn(b"old", text, name)
 
