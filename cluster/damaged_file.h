@@ -2,6 +2,9 @@
 // nothing then: the same command would meet it again.
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include "engine/base/error.h"
 
 namespace flowrun::cluster {

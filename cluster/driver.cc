@@ -128,6 +128,9 @@ class driver::work {
       const std::string in_place = take_back_outputs();
       if (in_place.empty()) throw;
       throw error(problem.kind(), fmt::format("{}; in place are {}", problem.what(), in_place), problem.hint());
+    } catch (...) {
+      take_back_outputs();
+      throw;
     }
     for (const auto& [n, folder] : outputs_) folder->settle();
     for (const auto& [n, folder] : outputs_) report_output(n, job_.parts[at(n).id].size());

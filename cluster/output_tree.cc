@@ -112,14 +112,14 @@ bool output_tree::take_back() noexcept {
   placed_ = false;
   for (; !files_.empty(); files_.pop_back()) {
     const placed_file& file = files_.back();
-    // The new content goes to where it was written: a run that goes on gives it its name again.
-    const bool is_kept = ::link(file.to.c_str(), file.from.c_str()) == 0;
+    // The new content goes to where it was written: a run that goes on gives it its name again. Where it can't, it
+    // stays in place: it would be missing then.
     bool is_back = false;
     if (file.replaced && file.replaced->empty())
-      is_back = ::unlink(file.to.c_str()) == 0;
-    else if (file.replaced)
+      is_back = ::rename(file.to.c_str(), file.from.c_str()) == 0;
+    else if (file.replaced && ::link(file.to.c_str(), file.from.c_str()) == 0)
       is_back = ::rename(file.replaced->c_str(), file.to.c_str()) == 0;
-    is_all = is_all && is_kept && is_back;
+    is_all = is_all && is_back;
   }
   return is_all;
 }
