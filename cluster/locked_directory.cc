@@ -1,5 +1,6 @@
 #include "cluster/locked_directory.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -8,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "engine/base/error.h"
 #include "engine/io/directory_lock.h"
 
 namespace flowrun::cluster {
@@ -21,6 +23,13 @@ int locked_directory(const std::string& path) {
   ::close(descriptor);
   errno = cause;
   return -1;
+}
+
+void refuse_unlocked(const std::string& path, const std::string& hint, const std::string& needs_locks) {
+  if (errno == EPERM)
+    throw error(error_kind::output, fmt::format("can't use {}: it belongs to another user", path), hint);
+  throw error(error_kind::output, fmt::format("can't lock {}: {}", path, errno_text(errno)),
+              fmt::format("{} must be on storage that has locks (flock; NFS has them from version 4 on)", needs_locks));
 }
 
 bool remove_directory(const std::string& path) {

@@ -9,6 +9,10 @@ namespace flowrun::cluster {
 // be locked, and errno says why: EPERM, too, where it belongs to another user.
 int locked_directory(const std::string& path);
 
+// Says why a directory can't be locked that no other process has, by that errno. Another user's gets hint; else it is
+// the storage, and needs_locks says what must be on one that has locks.
+[[noreturn]] void refuse_unlocked(const std::string& path, const std::string& hint, const std::string& needs_locks);
+
 // Removes a directory with all it has. Workers end when their driver has died, but not at once: while somebody writes
 // into it, it is tried again, for 10 s at most. False: something can't be removed.
 bool remove_directory(const std::string& path);

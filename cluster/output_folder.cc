@@ -8,14 +8,13 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 
 #include "cluster/locked_directory.h"
+#include "cluster/output_lock.h"
 #include "cluster/output_manifest.h"
 #include "engine/base/error.h"
-#include "engine/base/machine.h"
 #include "engine/io/encoder.h"
 #include "engine/io/file_trial.h"
 #include "engine/io/followed_path.h"
@@ -30,19 +29,6 @@ namespace fs = std::filesystem;
 [[noreturn]] void refuse(const std::string& path, int cause) {
   throw error(error_kind::output, fmt::format("can't write {}: {}", path, errno_text(cause)),
               "give a path in a directory that exists and is writable");
-}
-
-// In a hidden folder: whose it is.
-std::string owner_of(const std::string& hidden) { return hidden + "/driver"; }
-
-[[noreturn]] void refuse_beside(const std::string& hidden, const std::string& path) {
-  std::string owner;
-  std::ifstream in(owner_of(hidden));
-  std::getline(in, owner);
-  throw error(error_kind::output,
-              fmt::format("can't write {}: another job writes it now, in {}{}{}", path, hidden,
-                          owner.empty() ? "" : ": ", owner),
-              "wait until it has ended, or give another path");
 }
 
 // A part that isn't here as the task that has written it says.
@@ -123,15 +109,7 @@ output_folder::output_folder(std::string path, const std::string& id)
   std::error_code problem;
   fs::create_directories(hidden_, problem);
   if (problem) refuse(path_, problem.value());
-  lock_ = locked_directory(hidden_);
-  if (lock_ < 0 && (errno == EWOULDBLOCK || errno == ENOENT)) refuse_beside(hidden_, path_);
-  if (lock_ < 0 && errno == EPERM)
-    throw error(error_kind::output, fmt::format("can't use {}: it belongs to another user", hidden_),
-                "remove it, or write the output into a directory of yours");
-  if (lock_ < 0)
-    throw error(error_kind::output, fmt::format("can't lock {}: {}", hidden_, errno_text(errno)),
-                "outputs of a job on a cluster need storage that has locks (flock; NFS has them from version 4 on)");
-  std::ofstream(owner_of(hidden_)) << fmt::format("process {} of {}", ::getpid(), host_name());
+  lock_ = lock_output(hidden_, path_);
   // Each driver looks when its own folder is there and locked, so that of two at least one sees the other.
   try {
     look_at_others();

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "cluster/locked_directory.h"
+#include "cluster/output_lock.h"
 #include "engine/base/error.h"
 
 namespace flowrun::cluster {
@@ -32,12 +33,8 @@ output_tree::output_tree(std::string directory, const std::string& id, const out
   if (problem)
     throw error(error_kind::output, fmt::format("can't write into {}: {}", directory_, problem.message()),
                 "give a path in a directory that exists and is writable");
-  lock_ = beside != nullptr ? ::fcntl(beside->lock_, F_DUPFD_CLOEXEC, 0) : locked_directory(hidden_);
-  if (lock_ < 0)
-    throw error(
-        error_kind::output,
-        fmt::format("can't use {}: {}", hidden_, errno == EPERM ? "it belongs to another user" : errno_text(errno)),
-        "outputs of a job on a cluster need storage that has locks (flock; NFS has them from version 4 on)");
+  lock_ = beside != nullptr ? ::fcntl(beside->lock_, F_DUPFD_CLOEXEC, 0) : lock_output(hidden_, directory_);
+  if (lock_ < 0) throw error(error_kind::output, fmt::format("can't lock {}: {}", hidden_, errno_text(errno)));
   remove_left_over();
 }
 

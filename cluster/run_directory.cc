@@ -178,16 +178,11 @@ run_directory::run_directory(const std::string& scratch, const std::string& key,
 
 void run_directory::lock() {
   lock_ = locked_directory(root_);
-  if (lock_ < 0 && errno == EPERM)
-    throw error(error_kind::output, fmt::format("can't use {}: it belongs to another user", root_),
-                "-T DIR names another scratch directory");
-  if (lock_ < 0 && errno != EWOULDBLOCK)
-    throw error(error_kind::output, fmt::format("can't lock {}: {}", root_, errno_text(errno)),
-                "the first scratch directory of a job on a cluster must be on storage that has locks (flock; NFS has "
-                "them from version 4 on)");
-  if (lock_ < 0)
+  if (lock_ >= 0) return;
+  if (errno == EWOULDBLOCK)
     throw error(error_kind::resources, fmt::format("another run of this job works in {}", root_),
                 "wait until it has ended");
+  refuse_unlocked(root_, "-T DIR names another scratch directory", "the first scratch directory of a job on a cluster");
 }
 
 run_directory::~run_directory() {
