@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "engine/expr/coerce.h"
@@ -47,12 +48,19 @@ node_ptr widened(const node_ptr& decimal, uint32_t scale) {
                  {decimal, number_node(i64, power(scale - decimal->type.scale))});
 }
 
-node_ptr of_text(std::string_view text) {
+node_ptr as_written(std::string_view text) {
   const size_t scale = record::digits_behind_point(text);
   int64_t units = 0;
   if (scale > record::max_decimal_scale) return nullptr;
   if (record::read_decimal(text, static_cast<uint32_t>(scale), units) != decimal_reading::done) return nullptr;
   return number_node(value_type::decimal(static_cast<uint32_t>(scale)), static_cast<uint64_t>(units));
+}
+
+// Zeros at the end count as digits where there is room for them.
+node_ptr of_text(std::string_view text) {
+  if (node_ptr all = as_written(text)) return all;
+  if (text.find('.') == std::string_view::npos) return nullptr;
+  return as_written(text.substr(0, text.find_last_not_of('0') + 1));
 }
 
 node_ptr of_integer(const node_ptr& value) {
@@ -64,6 +72,18 @@ node_ptr of_integer(const node_ptr& value) {
 // A literal with a point may be a text of digits; "1e3" and "0x1p3" are floats and nothing else.
 bool has_digits_only(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+std::string opposite(std::string_view number) {
+  return number.starts_with('-') ? std::string(number.substr(1)) : fmt::format("-{}", number);
+}
+
+// A constant that is a number, and no decimal of any scale.
+bool has_too_many_digits(const node& n) {
+  const std::string_view digits = digits_of(n);
+  int64_t units = 0;
+  return !digits.empty() && record::read_decimal(digits, 0, units, true) != decimal_reading::no_number &&
+         of_text(digits) == nullptr;
 }
 
 }  // namespace
@@ -84,9 +104,12 @@ node_ptr with_exact_digits(std::string_view op, const node_ptr& a, const node_pt
   operand_fault ignored;
   const node_ptr x = exact_decimal(a), y = exact_decimal(b);
   const node_ptr exact = x == nullptr || y == nullptr ? nullptr : decimal_arithmetic(op, x, y, ignored);
-  if (exact == nullptr) return result;
+  // A number of any length may have a sign.
+  const bool is_sign = op == "-" && is_known_integer(*a) && a->imm == 0 && !digits_of(*b).empty();
+  if (exact == nullptr && !is_sign) return result;
   auto n = std::make_shared<node>(*result);
-  n->text = record::decimal_text(static_cast<int64_t>(exact->imm), exact->type.scale);
+  n->text = exact == nullptr ? opposite(digits_of(*b))
+                             : record::decimal_text(static_cast<int64_t>(exact->imm), exact->type.scale);
   return n;
 }
 
@@ -116,6 +139,11 @@ node_ptr as_decimal(const node_ptr& value, value_type type) {
 
 node_ptr to_scale(const node_ptr& value, uint32_t scale) {
   const value_type type = value_type::decimal(scale);
+  if (const std::string_view digits = digits_of(*value); !digits.empty()) {
+    int64_t units = 0;
+    const bool fits = record::read_decimal(digits, scale, units, true) == decimal_reading::done;
+    return fits ? number_node(type, static_cast<uint64_t>(units)) : nullptr;
+  }
   node_ptr exact = exact_decimal(value);
   if (exact == nullptr && value->type.is_float()) return checked(opcode::decimal_of_f, type, {value}, power(scale));
   if (exact == nullptr || exact->type.scale <= scale) return widened(exact, scale);
@@ -136,7 +164,7 @@ std::optional<misfit> decimal_misfit(const node& value, value_type type) {
     text = record::decimal_text(static_cast<int64_t>(value.imm), value.type.scale);
   if ((text.empty() && !is_constant_text(value)) || as_decimal(shared, type) != nullptr) return std::nullopt;
   int64_t units = 0;
-  const decimal_reading how = record::read_decimal(text, type.scale, units);
+  const decimal_reading how = record::read_decimal(text, type.scale, units, true);
   const std::string name = shown.empty() ? text : shown;
   if (how == decimal_reading::no_number)
     return misfit{fmt::format("'{}' is no decimal: {}", text, record::why_no_decimal(text, type.scale)),
@@ -193,11 +221,30 @@ node_ptr compare_scaled(std::string_view op, const node_ptr& x, const node_ptr& 
   return x_is_left ? compare(op, x, above) : compare(op, above, x);
 }
 
+// A decimal and a constant that lies between two numbers of its scale, or beyond all of them.
+node_ptr compare_between(std::string_view op, const node_ptr& decimal, std::string_view constant,
+                         bool decimal_is_left) {
+  const auto always = [](bool truth) { return number_node(value_type::of(type_kind::boolean), truth ? 1 : 0); };
+  if (op == "==" || op == "!=") return always(op == "!=");
+  const uint32_t scale = decimal->type.scale;
+  const bool negative = constant.starts_with('-');
+  const size_t point = std::min(constant.find('.'), constant.size());
+  int64_t below = 0;  // in units of the decimal
+  if (record::read_decimal(constant.substr(0, point + 1 + scale), scale, below) != decimal_reading::done ||
+      (negative && below == std::numeric_limits<int64_t>::min()))
+    return always(decimal_is_left != negative);
+  if (negative) --below;
+  const node_ptr bound = number_node(i64, static_cast<uint64_t>(below));
+  return decimal_is_left ? compare("<=", units_of(decimal), bound) : compare("<", bound, units_of(decimal));
+}
+
 }  // namespace
 
 node_ptr compare_decimals(std::string_view op, const node_ptr& left, const node_ptr& right) {
   const auto comparable = [](const node_ptr& v) { return v->type.is_integer() ? v : exact_decimal(v); };
   const node_ptr a = comparable(left), b = comparable(right);
+  if (has_too_many_digits(*right)) return compare_between(op, left, digits_of(*right), true);
+  if (has_too_many_digits(*left)) return compare_between(op, right, digits_of(*left), false);
   if (a == nullptr || b == nullptr) {
     const auto number = [](const node_ptr& v) { return v->type.is_number() || v->type.is_decimal(); };
     return number(left) && number(right) ? compare(op, to_real(left), to_real(right)) : nullptr;
@@ -217,6 +264,10 @@ namespace {
 
 // Why a value has no part in what decimals do.
 operand_fault no_operand(int argument, const node_ptr& value, value_type decimal, std::string message) {
+  if (has_too_many_digits(*value))
+    return {argument, fmt::format("{} has more digits than a decimal can have", digits_of(*value)),
+            fmt::format("at most {} digits", record::max_decimal_scale),
+            "leave digits out, or write f64(x) to compute with floats"};
   if (auto no = is_constant_text(*value) ? decimal_misfit(*value, decimal) : std::nullopt)
     return {argument, no->message, no->expected, no->hint};
   const std::string hint = value->type.is_text()      ? fmt::format("write to_decimal(text, {})", decimal.scale)

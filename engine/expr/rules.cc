@@ -99,7 +99,7 @@ const std::vector<value_rule>& value_rules() {
        "bits ends the job: decimals never wrap around. (Both values of an if are computed, also the one that is not "
        "taken.) Where a type is declared, integers, literals, texts and decimals of a smaller scale become that "
        "decimal without a word; to_decimal and round give fewer digits. i64(x) and the other integers round toward 0. "
-       "A literal that no decimal stands beside is an f64.",
+       "A literal that no decimal stands beside is an f64, and so is one with an exponent (1e2) everywhere.",
        {{"price", "decimal[2]", "12.50"},
         {"price * 1.19", "decimal[4]", "14.8750"},
         {"round(price * 1.19, 2)", "decimal[2]", "14.88"},

@@ -317,7 +317,8 @@ constexpr function table[] = {
      "How many beginnings of a unit lie behind `from` and up to `to`: from 23:59 to 00:01 it is 1 day. Below 0 where "
      "`to` comes first.",
      3, 3, diff_function},
-    {"year", "year(t) → i64", "The year, 1 to 9999.", 1, 1, day_function<day_part::year>},
+    {"year", "year(t) → i64", "The year, 1 to 9999; of numbers in files of rows and arrays also others.", 1, 1,
+     day_function<day_part::year>},
     {"quarter", "quarter(t) → i64", "The quarter of the year, 1 to 4.", 1, 1, day_function<day_part::quarter>},
     {"month", "month(x)",
      "The month of a time, 1 to 12, as i64. Of a text u8: 1 to 12 if it begins, behind blanks, with jan, feb, … dec in "

@@ -203,6 +203,53 @@ TEST(decimals, compute_and_compare_as_numbers_of_128_bits_do) {
   }
 }
 
+TEST(decimals, compare_with_constants_of_more_digits_than_they_can_have) {
+  // For each operator, with the price on the left and on the right.
+  const auto compared = [](int64_t price, const std::string& constant) {
+    std::string out;
+    for (const std::string op : {" == ", " != ", " < ", " <= ", " > ", " >= "})
+      for (const std::string& text : {"price" + op + constant, constant + op + "price"})
+        out += std::get<uint64_t>(value_over(text, price, 0, 0, 0, 0, 0)) == 1 ? '1' : '0';
+    return out;
+  };
+  const std::string smaller = "001110100101", larger = "001101011010";
+  for (const std::string c : {"12.5000000000000000001", "12.50000000000000000000000001", "'12.5000000000000000001'"}) {
+    EXPECT_EQ(compared(1250, c), smaller) << c;
+    EXPECT_EQ(compared(1251, c), larger) << c;
+  }
+  for (const std::string c :
+       {"-12.5000000000000000001", "-12.50000000000000000000000001", "'-12.5000000000000000001'"}) {
+    EXPECT_EQ(compared(-1250, c), larger) << c;
+    EXPECT_EQ(compared(-1251, c), smaller) << c;
+  }
+  EXPECT_EQ(compared(0, "-0.0000000000000000001"), larger);
+  EXPECT_EQ(compared(most, "92233720368547758.0700001"), smaller);
+  EXPECT_EQ(compared(most, "92233720368547758.0600001"), larger);
+  EXPECT_EQ(compared(most, "123456789012345678901.5"), smaller);
+  EXPECT_EQ(compared(least, "-92233720368547758.0800001"), larger);
+  EXPECT_EQ(compared(least, "-92233720368547758.0700001"), smaller);
+  EXPECT_EQ(compared(least, "-123456789012345678901.5"), larger);
+  EXPECT_TRUE(holds("price in (1.5, 12.5000000000000000000000)"));
+  EXPECT_TRUE(holds("price == '12.5000000000000000000000'"));
+  EXPECT_FALSE(holds("price in (1.5, 12.5000000000000000000001)"));
+  EXPECT_EQ(shown("price + 0.25000000000000000000000"), "12.75");
+  EXPECT_THAT(refusal("price + '12.5000000000000000001'").message,
+              HasSubstr("12.5000000000000000001 has more digits than"));
+}
+
+TEST(decimals, are_rounded_from_all_digits_of_a_constant) {
+  EXPECT_EQ(shown("to_decimal(0.1249999999999999999, 2)"), "0.12");
+  EXPECT_EQ(shown("to_decimal(-0.1249999999999999999, 2)"), "-0.12");
+  EXPECT_EQ(shown("to_decimal(-(-0.1250000000000000000), 2)"), "0.13");
+  EXPECT_EQ(shown("to_decimal('0.1249999999999999999', 2)"), "0.12");
+  EXPECT_EQ(shown("to_decimal(0.49999999999999999999, 0)"), "0");
+  EXPECT_EQ(shown("to_decimal('9223372036854775806.4', 0)"), "9223372036854775806");
+  EXPECT_EQ(shown("to_decimal('9223372036854775807.0', 0)"), "9223372036854775807");
+  const problem beyond = refusal("to_decimal('9223372036854775807.5', 0)");
+  EXPECT_THAT(beyond.message, HasSubstr("'9223372036854775807.5' does not fit in decimal[0]"));
+  EXPECT_THAT(beyond.expected, HasSubstr("-9223372036854775808 to 9223372036854775807"));
+}
+
 TEST(decimals, that_become_too_large_say_so) {
   try {
     value_over("price + rate", most, 0, 0, 0, 0, 0);
