@@ -7,10 +7,13 @@
 #include <bit>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "engine/base/buffer.h"
+#include "engine/base/mutex.h"
 #include "engine/base/units.h"
 
 namespace flowrun::kernels {
@@ -246,24 +249,81 @@ bool sort_level(Word* words, size_t num_words, Word* beside, unsigned level) {
   return true;
 }
 
-// Kept by its thread: new memory costs more than sorting what fits it.
-std::byte* room() {
-  thread_local aligned_buffer memory(room_bytes);
-  return memory.data();
+// Rooms of all threads: new memory costs more than sorting what fits it. There are no more than have been in use at
+// once, and none is larger than it had to be: the words beside it, which belong to a budget, are.
+class room_pool {
+ public:
+  aligned_buffer take(uint64_t num_bytes) {
+    aligned_buffer out;
+    {
+      const mutex_lock lock(mutex_);
+      if (free_.empty()) return aligned_buffer(num_bytes);
+      auto at = std::find_if(free_.begin(), free_.end(),
+                             [num_bytes](const aligned_buffer& room) { return room.num_bytes() >= num_bytes; });
+      if (at == free_.end()) --at;
+      std::swap(*at, free_.back());
+      out = std::move(free_.back());
+      free_.pop_back();
+    }
+    if (out.num_bytes() < num_bytes) out = aligned_buffer(num_bytes);
+    return out;
+  }
+  void give_back(aligned_buffer room) noexcept {
+    const mutex_lock lock(mutex_);
+    try {
+      free_.push_back(std::move(room));
+    } catch (const std::bad_alloc&) {  // it goes
+    }
+  }
+  // For good: threads may still sort when the process ends.
+  static room_pool& all() {
+    static room_pool& pool = *new room_pool;
+    return pool;
+  }
+
+ private:
+  mutex mutex_;
+  std::vector<aligned_buffer> free_ FLOWRUN_GUARDED_BY(mutex_);
+};
+
+// Room for as many words as are moved at once. Little is kept by the thread, without a lock.
+class room {
+ public:
+  explicit room(uint64_t num_bytes) {
+    constexpr uint64_t little = 64 * KiB;
+    num_bytes = std::min(std::bit_ceil(num_bytes), room_bytes);
+    if (num_bytes > little) {
+      borrowed_ = room_pool::all().take(num_bytes);
+    } else {
+      thread_local aligned_buffer own(little);
+      data_ = own.data();
+    }
+  }
+  ~room() {
+    if (borrowed_) room_pool::all().give_back(std::move(borrowed_));
+  }
+  room(const room&) = delete;
+  room& operator=(const room&) = delete;
+
+  std::byte* data() { return borrowed_ ? borrowed_.data() : data_; }
+
+ private:
+  std::byte* data_ = nullptr;
+  aligned_buffer borrowed_;
+};
+
+template <class Word>
+bool sort_in_room(Word* words, size_t num_words) {
+  room beside(num_words * sizeof(Word));
+  return sort_level(words, num_words, reinterpret_cast<Word*>(beside.data()), 0);
 }
 
 }  // namespace
 
-bool sort_by_leading_bits(uint32_t* words, size_t num_words) {
-  return sort_level(words, num_words, reinterpret_cast<uint32_t*>(room()), 0);
-}
+bool sort_by_leading_bits(uint32_t* words, size_t num_words) { return sort_in_room(words, num_words); }
 
-bool sort_by_leading_bits(uint64_t* words, size_t num_words) {
-  return sort_level(words, num_words, reinterpret_cast<uint64_t*>(room()), 0);
-}
+bool sort_by_leading_bits(uint64_t* words, size_t num_words) { return sort_in_room(words, num_words); }
 
-bool sort_by_leading_bits(word128* words, size_t num_words) {
-  return sort_level(words, num_words, reinterpret_cast<word128*>(room()), 0);
-}
+bool sort_by_leading_bits(word128* words, size_t num_words) { return sort_in_room(words, num_words); }
 
 }  // namespace flowrun::kernels

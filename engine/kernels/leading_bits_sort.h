@@ -31,8 +31,9 @@
 
 namespace flowrun::kernels {
 
-// Sorts ascending, in place, one thread. Each thread that does keeps 2 MiB for the next time. False: the words, now
-// in some other order, are such that it doesn't pay (nearly all in one place, again and again).
+// Sorts ascending, in place, one thread, beside room for as many words, up to 2 MiB, which is kept for the next time,
+// whatever thread that is on. False: the words, now in some other order, are such that it doesn't pay (nearly all in
+// one place, again and again).
 bool sort_by_leading_bits(uint32_t* words, size_t num_words);
 bool sort_by_leading_bits(uint64_t* words, size_t num_words);
 bool sort_by_leading_bits(record::word128* words, size_t num_words);

@@ -71,6 +71,12 @@ class large_sort_test(process_test):
         self.assertEqual(self.files("scratch"), [])
         return report
 
+    @unittest.skipIf(SANITIZED, "a sanitizer's own memory is not the job's")
+    def test_many_threads(self):
+        for shape, rows, memory in (("8 bytes", 2_000_000, "8MiB"), ("8 bytes", 4_000_000, "32MiB"), ("strings", 500_000, "32MiB")):
+            with self.subTest(shape=shape, memory=memory):
+                self.sort(shape, rows, memory, "-j", "128" if memory == "32MiB" else "32")
+
     def test_many_runs(self):
         for shape in SOME:
             with self.subTest(shape=shape):
