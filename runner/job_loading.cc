@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 
 #include "cluster/output_folder.h"
+#include "engine/base/counted.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/exec/file_preflight.h"
@@ -14,6 +16,7 @@
 #include "engine/plan/operator_names.h"
 #include "runner/home_paths.h"
 #include "runner/path_patterns.h"
+#include "runner/test_run.h"
 #include "runner/words.h"
 #include "specs/yaml_reader.h"
 
@@ -86,10 +89,16 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
   }
   if (!first) return;
   screen.show_faults(faults, text);
-  throw faults_shown(*first);
+  throw faults_shown(*first, faults);
 }
 
 }  // namespace
+
+faults_shown::faults_shown(error_kind kind, const std::vector<fault>& faults, std::vector<std::string> clashing)
+    : std::runtime_error(words_of(faults).front() +
+                         (faults.size() > 1 ? fmt::format(" (and {} more)", counted(faults.size() - 1, "fault")) : "")),
+      kind_(kind),
+      clashing_(std::move(clashing)) {}
 
 bool faults_shown::are_about(std::string_view option) const {
   return std::find(clashing_.begin(), clashing_.end(), option) != clashing_.end();
@@ -117,7 +126,13 @@ loaded_job load(specs::read_result read, const job_arguments& job, const resourc
     // Plugins have sources, too. What is wrong with them is told by the check.
     load_plugins_of(read.job);
     expand_home(read.job);
-    expand_path_patterns(read.job, job.look_at_files, read.faults);
+    std::vector<fault> unmatched;
+    expand_path_patterns(read.job, job.look_at_files, read.faults, unmatched);
+    if (read.faults.empty() && !unmatched.empty()) {
+      screen.show_faults(unmatched, read.text);
+      throw faults_shown(error_kind::missing_input, unmatched);
+    }
+    std::move(unmatched.begin(), unmatched.end(), std::back_inserter(read.faults));
   } else {
     for (fault& f : plan::unknown_operators(read.job, known_vocabulary())) read.faults.push_back(std::move(f));
   }
@@ -135,7 +150,7 @@ loaded_job planned_or_shown(specs::read_result read, const resource_arguments& g
   const auto stop_at = [&](const std::vector<fault>& faults, const std::vector<std::string>& clashing) {
     if (faults.empty()) return;
     screen.show_faults(faults, read.text);
-    throw faults_shown(error_kind::bad_spec, clashing);
+    throw faults_shown(error_kind::bad_spec, faults, clashing);
   };
   stop_at(read.faults, {});
   planned_job planned =

@@ -23,9 +23,8 @@ namespace flowrun::runner {
 // The job is wrong, or files are not as it needs them, and all faults have been shown. The command ends with this code.
 class faults_shown : public std::runtime_error {
  public:
-  // `clashing`: planned_job.
-  explicit faults_shown(error_kind kind = error_kind::bad_spec, std::vector<std::string> clashing = {})
-      : std::runtime_error("the job has faults"), kind_(kind), clashing_(std::move(clashing)) {}
+  // what() tells the first one. `clashing`: planned_job.
+  faults_shown(error_kind kind, const std::vector<fault>& faults, std::vector<std::string> clashing = {});
   int exit_code() const { return static_cast<int>(kind_); }
   // Whether one of them is that the job reads or writes the file that this option of the command names (own_output).
   bool are_about(std::string_view option) const;

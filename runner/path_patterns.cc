@@ -23,8 +23,13 @@ constexpr size_t most_names_shown = 5;
 
 class pattern_expansion {
  public:
-  pattern_expansion(const std::string& job_file, bool must_match, std::vector<fault>& faults)
-      : catalog_(known_vocabulary()), job_file_(job_file), must_match_(must_match), faults_(faults) {}
+  pattern_expansion(const std::string& job_file, bool must_match, std::vector<fault>& faults,
+                    std::vector<fault>& unmatched)
+      : catalog_(known_vocabulary()),
+        job_file_(job_file),
+        must_match_(must_match),
+        faults_(faults),
+        unmatched_(unmatched) {}
 
   void expand(nodes& all) {
     for (specs::Node& node : all) {
@@ -109,15 +114,15 @@ class pattern_expansion {
                              count < found.names.size() ? ", …" : "");
       hint = did_you_mean(pattern.substr(pattern.rfind('/') + 1), found.names);
     }
-    faults_.push_back({specs::where(job_file_, item.position()), std::move(message),
-                       "a pattern that matches files: * and ? within a name, [a-z], ** for any directories",
-                       std::move(hint)});
+    unmatched_.push_back({specs::where(job_file_, item.position()), std::move(message),
+                          "a pattern that matches files: * and ? within a name, [a-z], ** for any directories",
+                          std::move(hint)});
   }
 
   const plan::vocabulary catalog_;
   const std::string& job_file_;
   const bool must_match_;
-  std::vector<fault>& faults_;
+  std::vector<fault>&faults_, &unmatched_;
 };
 
 }  // namespace
@@ -140,8 +145,9 @@ io::path_matches matches_without_manifests(const std::string& pattern) {
   return out;
 }
 
-void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults) {
-  pattern_expansion expansion(job.file(), must_match, faults);
+void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults,
+                          std::vector<fault>& unmatched) {
+  pattern_expansion expansion(job.file(), must_match, faults, unmatched);
   expansion.expand(*job.mutable_nodes());
   for (specs::Graph& graph : *job.mutable_graphs()) expansion.expand(*graph.mutable_nodes());
 }

@@ -12,9 +12,10 @@
 
 namespace flowrun::runner {
 
-// Where the lists of paths in the job have patterns or folders. Adds a fault for a pattern that matches nothing, and
-// for a folder that isn't as its manifest says; without `must_match` they stay as they are.
-void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults);
+// Where the lists of paths in the job have patterns or folders. Adds a fault to `unmatched` for a pattern that matches
+// nothing, and to `faults` for a folder that isn't as its manifest says; without `must_match` they stay as they are.
+void expand_path_patterns(specs::JobSpec& job, bool must_match, std::vector<fault>& faults,
+                          std::vector<fault>& unmatched);
 
 // What a pattern matches, but for manifests of such folders whose parts it matches, too: FOLDER/* are the parts.
 io::path_matches matches_without_manifests(const std::string& pattern);

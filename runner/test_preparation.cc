@@ -114,7 +114,7 @@ preparation prepare_test(const spec_file& spec, size_t index) {
   specs::read_result read = specs::read_job(spec.text, spec.path, values);
   expand_home(read.job);
   std::vector<fault> none;
-  expand_path_patterns(read.job, false, none);  // a test has rows of its own for files that are missing
+  expand_path_patterns(read.job, false, none, none);  // a test has rows of its own for files that are missing
   out.text = std::move(read.text);
   out.environment = std::move(read.environment);
   test_case& test = out.prepared.test;

@@ -77,9 +77,9 @@ class files_before_the_run_test(process_test):
     def test_wildcards_that_match_nothing(self):
         self.write("logs/a.csv", "a\n")
         self.write("job.yaml", job_with_sinks("out", source='{op: file.read_lines, with: {path: ["logs/*.cvs"]}}'))
-        self.both(78, "job.yaml:3:45: error: no file matches 'logs/*.cvs'; the directory 'logs' has a.csv")
+        self.both(66, "job.yaml:3:45: error: no file matches 'logs/*.cvs'; the directory 'logs' has a.csv")
         self.write("job.yaml", job_with_sinks("out", source='{op: file.read_lines, with: {path: "nowhere/**/x"}}'))
-        self.both(78, "no file matches 'nowhere/**/x': there is no directory 'nowhere'")
+        self.both(66, "no file matches 'nowhere/**/x': there is no directory 'nowhere'")
         twice = '{op: file.read_csv, with: {path: "logs/*", type: {x: string}, file_column: x}}'
         self.write("job.yaml", job_with_sinks("out", source=twice))
         self.both(78, "the rows have a column 'x' already")
