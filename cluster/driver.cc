@@ -1,6 +1,7 @@
 #include "cluster/driver.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/stubs/logging.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +112,7 @@ class driver::work {
     plan.set_version(settings_.version);
     for (Plan::InputFile& file : look_at_input_files(graph_)) *plan.add_inputs() = std::move(file);
     Plan again;
+    const google::protobuf::LogSilencer silence;  // what is wrong is told here
     if (!again.ParseFromString(plan.SerializeAsString()))
       throw error(error_kind::bad_spec, "the job has text that isn't UTF-8, which can't be given to tasks",
                   "name files and parameters in UTF-8, or run the job without --cluster");

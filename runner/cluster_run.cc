@@ -193,13 +193,13 @@ void check_cluster_options(const run_arguments& arguments) {
   refuse(arguments.backend == io::backend_kind::memory, "--backend memory");
 }
 
-int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
+int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured,
+                   report_file& document, terminal& screen) {
   const cluster::place where = cluster::place_of(arguments.cluster);
   const cluster::divided_job job = divided(loaded, where, arguments.tasks);
   check_task_memory(job, {of_task(loaded.machine, where), tasks_at_once(where), arguments.least_divided_bytes});
   const run_description description(loaded, arguments.cluster);
-  std::unique_ptr<pending_document> document;
-  if (!arguments.report.empty()) document = std::make_unique<pending_document>(arguments.report);
+  document.open();
   if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
   // Page and directory go when signals have their usual effect again: browsers are waited for, and to remove thousands
   // of files takes longer than a stop may.
@@ -265,7 +265,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
     const std::string text = report_document(std::move(report), screen);
     if (page) page->state().publish(text, true);
     try {
-      if (document) document->write(text);
+      document.write(text);
     } catch (const error& second) {  // what ended the job is told all the same
       screen.show(second);
     }
@@ -279,7 +279,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   screen.say(exec::report_text(report));
   const std::string text = report_document(report, screen);
   if (page) page->state().publish(text, true);
-  if (document) document->write(text);
+  document.write_of_success(text);
   measured.end(0, totals);
   return 0;
 }

@@ -106,10 +106,12 @@ class warning_reader {
 
 int run(const run_arguments& arguments, terminal& screen) {
   if (!arguments.cluster.empty()) check_cluster_options(arguments);
+  report_file report(arguments.report);
   specs::read_result read;
   try {
     read = read_job(arguments.job, screen);
   } catch (const error& problem) {
+    report.write_unbegun(specs::job_name(arguments.job.file), problem, screen);
     if (!arguments.metrics_file.empty()) {
       run_metrics nothing(specs::job_name(arguments.job.file), screen);
       nothing.write_at_end(arguments.metrics_file, false);
@@ -117,21 +119,24 @@ int run(const run_arguments& arguments, terminal& screen) {
     }
     throw;
   }
-  run_metrics measured(screen.mask().masked(specs::job_name(read.job)), screen);
+  const std::string name = specs::job_name(read.job);
+  run_metrics measured(screen.mask().masked(name), screen);
   if (!arguments.metrics_file.empty())
     measured.write_at_end(arguments.metrics_file, read.faults.empty() || !read.job.name().empty());
   try {
     const loaded_job loaded = load(std::move(read), arguments.job, arguments.resources, screen,
                                    {{"--report", arguments.report}, {"--metrics-file", arguments.metrics_file}});
-    if (!arguments.cluster.empty()) return run_on_cluster(loaded, arguments, measured, screen);
+    if (!arguments.cluster.empty()) return run_on_cluster(loaded, arguments, measured, report, screen);
     if (arguments.backend != io::backend_kind::memory)
       try_scratch(loaded.machine, arguments.engine.force_spill || may_use_scratch(loaded));
-    return run_loaded(loaded, arguments, measured, screen);
+    return run_loaded(loaded, arguments, measured, report, screen);
   } catch (const faults_shown& problem) {
     // A file that is also the job's own is left as it is.
+    if (!problem.are_about("--report")) report.write_unbegun(name, problem, screen);
     if (!problem.are_about("--metrics-file")) measured.end(problem.exit_code());
     throw;
   } catch (const std::exception& problem) {
+    report.write_unbegun(name, problem, screen);
     measured.end(exit_code_of(problem));
     throw;
   }
@@ -142,7 +147,7 @@ namespace {
 // 0, or 128 and the number of the signal that stopped the job. Throws what the job throws. `report` and `page` are
 // nullptr where they were not asked for.
 int run_watched(const loaded_job& loaded, const run_arguments& arguments, const interrupts& signals,
-                pending_document* report, page_server* page, run_metrics& measured, terminal& screen) {
+                report_file& report, page_server* page, run_metrics& measured, terminal& screen) {
   exec::job_settings settings = settings_of(loaded, arguments);
   bool goes_on = false;
   if (arguments.resume) {
@@ -189,7 +194,7 @@ int run_watched(const loaded_job& loaded, const run_arguments& arguments, const 
     if (page) page->state().publish(report_document(job.report(&problem), screen), true);
     if (page) page->end_rows();
     try {
-      if (report) report->write(report_document(job.report(&problem), screen));
+      report.write(report_document(job.report(&problem), screen));
     } catch (const error& second) {  // what ended the job is told all the same
       screen.show(second);
     }
@@ -206,23 +211,23 @@ int run_watched(const loaded_job& loaded, const run_arguments& arguments, const 
   screen.say(exec::report_text(result));
   if (page) page->state().publish(report_document(result, screen), true);
   if (page) page->end_rows();
-  if (report) report->write(report_document(result, screen));
+  report.write_of_success(report_document(result, screen));
   measured.end(0, totals);
   return 0;
 }
 
 }  // namespace
 
-int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, terminal& screen) {
+int run_loaded(const loaded_job& loaded, const run_arguments& arguments, run_metrics& measured, report_file& report,
+               terminal& screen) {
   warn_of_ram_disks(loaded, screen);
-  std::unique_ptr<pending_document> report;
-  if (!arguments.report.empty()) report = std::make_unique<pending_document>(arguments.report);
+  report.open();
   if (!arguments.metrics_listen.empty()) measured.serve(arguments.metrics_listen);
   // It is taken down after the job, when signals have their usual effect again.
   const std::unique_ptr<page_server> page = open_page(arguments, screen);
 
   const interrupts signals;
-  const int code = run_watched(loaded, arguments, signals, report.get(), page.get(), measured, screen);
+  const int code = run_watched(loaded, arguments, signals, report, page.get(), measured, screen);
   // Told when the job is gone: to give gigabytes back takes time, and where it takes too much, the signals tell.
   if (code != 0)
     screen.show(error(error_kind::cancelled, fmt::format("stopped by {}", signals.name()), "no output was written"));

@@ -141,8 +141,9 @@ int carry_out(sort_request& request) {
   arguments.progress = request.debug ? progress_mode::automatic : progress_mode::none;
   if (request.debug) tell_job(tree);
   run_metrics nobody_asks("sort", screen);
+  report_file no_report("");
   return run_loaded(planned_or_shown(specs::read_tree(tree, "sort"), {}, screen, {}, true), arguments, nobody_asks,
-                    screen);
+                    no_report, screen);
 }
 
 }  // namespace

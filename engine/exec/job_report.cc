@@ -1,7 +1,5 @@
 #include "engine/exec/job_report.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -17,6 +15,7 @@
 #include "engine/plan/file_rules.h"
 #include "engine/sort/conservation.h"
 #include "specs/job_name.h"
+#include "specs/json_document.h"
 #include "specs/value.h"
 
 namespace flowrun::exec {
@@ -328,15 +327,6 @@ std::string report_text(const RunReport& report) {
   return out;
 }
 
-std::string report_json(const RunReport& report) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.preserve_proto_field_names = true;
-  options.always_print_primitive_fields = true;
-  std::string text;
-  const auto status = google::protobuf::util::MessageToJsonString(report, &text, options);
-  if (!status.ok()) internal_error("the report has no JSON form");
-  return text;
-}
+std::string report_json(const RunReport& report) { return specs::json_document(report); }
 
 }  // namespace flowrun::exec

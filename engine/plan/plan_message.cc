@@ -1,9 +1,8 @@
 #include "engine/plan/plan_message.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include "engine/base/error.h"
 #include "specs/job_name.h"
+#include "specs/json_document.h"
 
 namespace flowrun::plan {
 
@@ -190,15 +189,6 @@ PhysicalPlan to_proto(const graph& g, const physical_plan& plan) {
   return out;
 }
 
-std::string explain_json(const PhysicalPlan& plan) {
-  google::protobuf::util::JsonPrintOptions options;
-  options.add_whitespace = true;
-  options.always_print_primitive_fields = true;
-  options.preserve_proto_field_names = true;
-  std::string json;
-  const auto status = google::protobuf::util::MessageToJsonString(plan, &json, options);
-  if (!status.ok()) internal_error("the plan can't be written as JSON: " + status.ToString());
-  return json;
-}
+std::string explain_json(const PhysicalPlan& plan) { return specs::json_document(plan); }
 
 }  // namespace flowrun::plan

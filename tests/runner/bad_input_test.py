@@ -296,8 +296,9 @@ class disk_test(process_test):
                 self.write("job.yaml", known)
                 # Where the size is known that is told before the run, and by check and plan, too.
                 told = (f"{small}/sorted.u64 will have 15.3 MiB, and its disk has 4.00 MiB free", "help: free space")
-                self.fails(73, self.flowrun("job.yaml", "-p", "rows=2000000", "--report", "r.json"), *told)
-                self.assertFalse((self.dir / "r.json").exists())
+                self.fails(73, self.flowrun("job.yaml", "-p", "rows=2000000", "--report", "report.json"), *told)
+                self.assertEqual(self.report()["phases"], [])  # the run has not begun
+                (self.dir / "report.json").unlink()
                 self.fails(73, self.flowrun("check", "job.yaml", "-p", "rows=2000000"), *told)
                 done = self.flowrun("plan", "job.yaml", "-p", "rows=2000000")
                 self.assertEqual(done.returncode, 0, done.stderr)

@@ -2,12 +2,13 @@
 """What a run says while it works and when it has ended: progress in each mode, the report, metrics."""
 
 import json
+import os
 import re
 import socket
 import subprocess
 import threading
 
-from flowrun_process import ENDLESS, FLOWRUN, SANITIZED, SORT, main, process_test
+from flowrun_process import ENDLESS, FLOWRUN, SANITIZED, SORT, job_with_sinks, main, process_test
 from watching_process import terminal
 
 REDUCE = """flowrun: 1
@@ -92,6 +93,71 @@ nodes:
             self.assertGreaterEqual(line["ratio"], 0)
         ratios = [line["ratio"] for line in lines]
         self.assertEqual(ratios, sorted(ratios))
+
+    def test_a_run_that_does_not_begin_is_reported_too(self):
+        job = job_with_sinks("out", source="{op: file.read_lines, with: {path: in.txt}}")
+        for told, change in (
+            ("job.yaml:3:", lambda: (self.dir / "in.txt").unlink()),
+            ("no file matches '*.txt'", lambda: self.no_text(job)),
+            ("unknown operator 'file.write_cvs'", lambda: self.write("job.yaml", job.replace("write_csv", "write_cvs"))),
+            ("there is no job job.yaml", lambda: (self.dir / "job.yaml").unlink()),
+        ):
+            self.write("in.txt", "a\n")
+            self.write("job.yaml", job)
+            done = self.flowrun("-q", "job.yaml", "--report", "report.json")
+            self.assertEqual((done.returncode, self.report()["status"]), (0, "succeeded"), done.stderr)
+            change()
+            done = self.flowrun("-q", "job.yaml", "--report", "report.json")
+            self.assertIn(done.returncode, (66, 78), done.stderr)
+            report = self.report()
+            self.assertEqual((report["status"], report["job"], report["format"]), ("failed", "job", 1))
+            self.assertIn(told, report["error"])
+
+    def no_text(self, job):
+        (self.dir / "in.txt").unlink()
+        self.write("job.yaml", job.replace("in.txt", '"*.txt"'))
+
+    def test_what_is_no_report_stays_where_a_run_does_not_begin(self):
+        self.write("job.yaml", job_with_sinks("out", source="{op: file.read_lines, with: {path: [in.txt, more.txt]}}"))
+        self.write("other.json", '{"a": 1}')
+        self.write("in.txt", "1\n")
+        for path in ("job.yaml", "other.json", "in.txt"):
+            before = (self.dir / path).read_text()
+            done = self.flowrun("-q", "job.yaml", "--report", path)
+            self.assertIn(done.returncode, (66, 78), done.stderr)
+            self.assertEqual((self.dir / path).read_text(), before)
+
+    def test_bytes_that_are_no_utf8(self):
+        with open(os.fsencode(self.dir) + b"/n\xff.txt", "wb") as file:
+            file.write(b"\xff\xfeab\n")
+        job = """flowrun: 1
+nodes:
+  rows: {op: file.read_lines, with: {path: "*.txt"}}
+  most: {op: reduce, in: rows, with: {let: {m: max(text)}}}
+  out: {op: file.write_lines, in: rows, with: {path: out.dat}}
+"""
+        self.write("job.yaml", job)
+        done = self.flowrun("-q", "job.yaml", "--report", "report.json", "--resume", "-T", "scratch")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        result, = self.report()["results"]
+        self.assertEqual(result["value"], '"\ufffd\ufffdab"')
+        plan = json.loads(self.flowrun("plan", "job.yaml", "--format", "json").stdout)
+        self.assertNotIn("\\ud", json.dumps(plan))
+        self.write("job.yaml", job.replace("_lines", "_csv").replace("with: {path: \"", "with: {type: {text: u8}, path: \""))
+        done = self.flowrun("-q", "job.yaml", "--report", "report.json")
+        self.assertEqual(done.returncode, 65)
+        self.assertNotIn("protobuf", done.stderr)
+        self.assertIn('n\ufffd.txt:1:1: expected u8, got "\ufffd\ufffdab', self.report()["error"])
+
+    def test_a_report_that_cant_be_written_is_told_apart_from_the_job(self):
+        self.write("job.yaml", SORT)
+        self.fails(73, self.flowrun("-q", "job.yaml", "--report", "/dev/full"),
+                   "the job has succeeded, and its outputs are there, but not its report: can't write to /dev/full")  # fmt: skip
+        self.assertEqual(self.files("out"), ["sorted.u64"])
+        self.write("job.yaml", SORT.replace("out/sorted.u64", "sorted.u64"))
+        for path in (".", "out"):
+            self.fails(73, self.flowrun("job.yaml", "--report", path), f"can't write {path}: it is a directory")
+        self.assertEqual(self.files(), ["job.yaml", "out/sorted.u64"])
 
     def test_json_of_a_failure(self):
         self.write("job.yaml", SORT.replace("out/sorted.u64", "/dev/full"))
