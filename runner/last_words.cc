@@ -11,8 +11,6 @@
 #include <string_view>
 #include <typeinfo>
 
-#include "engine/base/error.h"
-
 namespace flowrun::runner {
 
 namespace {
@@ -30,7 +28,15 @@ void refuse_memory() {
 
 void say(std::string_view text) { static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size())); }
 
-[[noreturn]] void end_for_want() { ::_exit(static_cast<int>(error_kind::resources)); }
+const last_words_style* style = &words_of_jobs;
+
+[[noreturn]] void end_for_want(std::string_view problem, std::string_view detail, std::string_view help,
+                               std::string_view option) {
+  say(style->beginning);
+  for (const std::string_view text : {problem, detail, std::string_view("\n  help: "), help, option}) say(text);
+  say("\n");
+  ::_exit(style->exit_code);
+}
 
 // What oneTBB throws: "pthread_create has failed: Resource temporarily unavailable".
 void end_if_without_threads() {
@@ -39,10 +45,10 @@ void end_if_without_threads() {
   } catch (const std::runtime_error& problem) {
     const std::string_view what = problem.what();
     if (!what.starts_with("pthread_create")) return;
-    say("flowrun: error: can't start a thread: ");
-    say(what);
-    say("\n  help: raise the limit of processes (ulimit -u) or of this container, or use fewer threads (-j)\n");
-    end_for_want();
+    end_for_want("can't start a thread: ", what,
+                 "raise the limit of processes (ulimit -u), of memory (ulimit -v) or of this container, or use fewer "
+                 "threads: ",
+                 style->threads_option);
   } catch (...) {
   }
 }
@@ -52,10 +58,9 @@ void end_if_without_threads() {
   const std::type_info* const thrown = abi::__cxa_current_exception_type();
   const bool out_of_memory =
       thrown != nullptr ? *thrown == typeid(std::bad_alloc) : refused_memory && std::uncaught_exceptions() > 0;
-  if (out_of_memory) {
-    say("flowrun: error: out of memory\n  help: the machine has less memory than the budget: lower it with -m\n");
-    end_for_want();
-  }
+  if (out_of_memory)
+    end_for_want("out of memory", "", "the machine has less memory than the budget: lower it with ",
+                 style->memory_option);
   if (thrown != nullptr) end_if_without_threads();
   end_by_a_bug();  // tells what was thrown, and aborts
   std::abort();
@@ -63,7 +68,8 @@ void end_if_without_threads() {
 
 }  // namespace
 
-void set_last_words() {
+void set_last_words(const last_words_style& chosen) {
+  style = &chosen;
   // The C library loads its unwinder when an exception first goes through one of its functions, and gives up where it
   // has no memory for that. A back trace loads it now.
   void* frame = nullptr;

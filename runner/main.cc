@@ -107,13 +107,13 @@ void fill_standard_descriptors() {
 }  // namespace flowrun::runner
 
 int main(int argc, char** argv) {
-  flowrun::runner::set_last_words();
+  // sort has a grammar and exit codes of its own: GNU's.
+  const bool is_sort = argc > 1 && std::string_view(argv[1]) == "sort";
+  flowrun::runner::set_last_words(is_sort ? flowrun::runner::words_of_sort : flowrun::runner::words_of_jobs);
   flowrun::runner::fill_standard_descriptors();
   const bool may_be_piped_away =
       std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error first: the job is taken down
   std::signal(SIGXFSZ, SIG_IGN);                 // a limit on file sizes is an error like any other
-  // sort has a grammar of its own: GNU's.
-  if (argc > 1 && std::string_view(argv[1]) == "sort")
-    return flowrun::runner::sort_lines({argv + 2, argv + argc}, may_be_piped_away);
+  if (is_sort) return flowrun::runner::sort_lines({argv + 2, argv + argc}, may_be_piped_away);
   return flowrun::runner::guarded(argc, argv, may_be_piped_away);
 }

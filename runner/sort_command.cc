@@ -16,6 +16,7 @@
 #include "runner/commands.h"
 #include "runner/document.h"
 #include "runner/job_loading.h"
+#include "runner/machine_configuration.h"
 #include "runner/run.h"
 #include "runner/shown_text.h"
 #include "runner/sort_command_job.h"
@@ -47,11 +48,19 @@ int fail(const std::string& what, const std::string& hint) {
 
 // Hints of the engine name the options of flowrun run.
 std::string in_our_options(std::string hint) {
-  for (const auto& [theirs, ours] :
-       {std::pair<std::string_view, std::string_view>{"(-m)", "(-S)"}, {"with -m", "with -S"}}) {
+  using text = std::string_view;
+  for (const auto& [theirs, ours] : {std::pair<text, text>{"(-m)", "(-S)"},
+                                     {"with -m", "with -S"},
+                                     {"the job more memory (-m, or memory: under resources:)", "it more memory (-S)"},
+                                     {"(-T DIR, or resources: scratch)", "(-T DIR)"},
+                                     {"(-j)", "(--parallel)"}}) {
     const size_t at = hint.find(theirs);
     if (at != std::string::npos) hint.replace(at, theirs.size(), ours);
   }
+  // Nodes of the job have no names for whoever sorts lines.
+  constexpr text begin = ", so that '", end = "' has more";
+  if (const size_t at = hint.find(begin); at != std::string::npos)
+    if (const size_t last = hint.find(end, at); last != std::string::npos) hint.erase(at, last + end.size() - at);
   return hint;
 }
 
@@ -105,6 +114,15 @@ std::string disorder_text(const sort_request& request, const operators::row_out_
                      line != problem.texts().end() ? line->second : "");
 }
 
+// A directory that is there and can be written into, or can be made. A service has a home directory that isn't there.
+bool can_be_made(const std::string& directory) {
+  std::error_code ignored;
+  std::filesystem::path at = directory;
+  while (at.has_relative_path() && !std::filesystem::exists(std::filesystem::symlink_status(at, ignored)))
+    at = at.parent_path();
+  return !directory.empty() && std::filesystem::is_directory(at, ignored) && ::access(at.c_str(), W_OK | X_OK) == 0;
+}
+
 void choose_scratch(sort_request& request) {
   if (!request.scratch.empty()) return;
   const auto value_of = [](const char* variable) {
@@ -114,7 +132,8 @@ void choose_scratch(sort_request& request) {
   const std::string temporary = value_of("TMPDIR");
   if (!temporary.empty() && ::access(temporary.c_str(), W_OK | X_OK) == 0)
     request.scratch.push_back(temporary);
-  else if (value_of("HOME").empty() && value_of("XDG_CACHE_HOME").empty())
+  else if (!read_machine_configuration().resources.scratch_size() &&
+           !can_be_made(user_directory("XDG_CACHE_HOME", ".cache")))
     request.scratch.emplace_back("/tmp");
 }
 

@@ -200,15 +200,17 @@ char parse_separator(const std::string& text) {
   return text[0];
 }
 
-// SIZE of -S: a number and %, b, or K (also without a letter), M, G, T, P, E.
+// SIZE of -S: a number and %, b, or one of the letters that GNU sort knows; K without one.
 void parse_memory(const std::string& text, sort_request& to) {
   std::string_view rest = text;
   uint64_t number = 0;
   size_t i = 0;
+  bool too_large = false;
   for (; i < rest.size() && rest[i] >= '0' && rest[i] <= '9'; ++i)
-    number = std::min(number * 10 + static_cast<uint64_t>(rest[i] - '0'), std::numeric_limits<uint64_t>::max() / 64);
+    too_large |= __builtin_mul_overflow(number, uint64_t{10}, &number) ||
+                 __builtin_add_overflow(number, static_cast<uint64_t>(rest[i] - '0'), &number);
   rest.remove_prefix(i);
-  constexpr std::string_view units = "KMGTPE";
+  constexpr std::string_view units = "KMGTPEZY", small_units = "kmgt";
   const bool fits = i > 0 && rest.size() <= 1;
   if (fits && rest == "%" && number > 0) {
     to.memory_percent = static_cast<unsigned>(std::min<uint64_t>(number, 100));
@@ -218,22 +220,29 @@ void parse_memory(const std::string& text, sort_request& to) {
   size_t shift = 10;
   if (fits && rest == "b")
     shift = 0;
-  else if (fits && !rest.empty() && rest != "k") {
-    const size_t at = units.find(rest[0]);
+  else if (fits && !rest.empty()) {
+    const size_t at = std::min(units.find(rest[0]), small_units.find(rest[0]));
     shift = at == std::string_view::npos ? 0 : 10 * (at + 1);
   }
   if (!fits || (shift == 0 && rest != "b"))
     refuse(fmt::format("invalid -S argument '{}'", text), "-S 512M, 8G, 50%; without a unit, KiB");
+  if (too_large || (number > 0 && (shift >= 64 || number > std::numeric_limits<uint64_t>::max() >> shift)))
+    refuse(fmt::format("-S argument '{}' too large", text), "-S 512M, 8G, 50%; without a unit, KiB");
   constexpr uint64_t most = uint64_t{1} << 60;
-  to.memory_bytes = number > (most >> shift) ? most : number << shift;
+  to.memory_bytes = number == 0 ? 0 : std::min(number << shift, most);
   to.memory_percent.reset();
 }
 
 unsigned parse_threads(const std::string& text) {
-  const uint64_t threads = number_of("--parallel", text);
-  if (threads == 0) refuse("number in parallel must be nonzero", "--parallel=2");
-  return static_cast<unsigned>(std::min<uint64_t>(threads, 4096));
+  std::string_view rest = text;
+  const auto threads = take_number(rest);
+  if (!threads || !rest.empty())
+    refuse(fmt::format("invalid --parallel argument '{}'", text), "a whole number from 1 on");
+  if (*threads == 0) refuse("number in parallel must be nonzero", "--parallel=2");
+  return static_cast<unsigned>(std::min<uint64_t>(*threads, 4096));
 }
+
+constexpr char unsupported = 'R';  // add_letter() says so
 
 // The letter that a word stands for. It may be cut short as long as that leaves one letter.
 char letter_of_word(const char* option, const std::string& word,
@@ -242,7 +251,7 @@ char letter_of_word(const char* option, const std::string& word,
   for (const auto& [name, letter] : words) {
     if (name == word) return letter;
     if (name.starts_with(word) && letters.find(letter) == std::string::npos) letters += letter;
-    names += (names.empty() ? "" : ", ") + std::string(name);
+    if (letter != unsupported) names += (names.empty() ? "" : ", ") + std::string(name);
   }
   if (letters.size() == 1) return letters[0];
   throw unknown_word(fmt::format("{} argument '{}' for '{}'", letters.empty() ? "invalid" : "ambiguous", word, option),
@@ -364,6 +373,7 @@ class parser {
       case 'k': out_.keys.push_back(parse_key(value)); break;
       case 'o': {
         const std::string file = value == "-" ? "./-" : value;  // a file of that name
+        if (file.empty()) refuse(fmt::format("-o '': {}", errno_text(ENOENT)), "-o FILE");
         if (has_output_ && out_.output != file) refuse("multiple output files specified", "one -o");
         has_output_ = true;
         out_.output = file;
@@ -377,7 +387,10 @@ class parser {
         out_.separator = separator;
         break;
       }
-      case 'T': out_.scratch.push_back(value); break;
+      case 'T':
+        if (value.empty()) refuse("-T names no directory", "-T DIR");
+        out_.scratch.push_back(value);
+        break;
       case 'u': out_.unique = true; break;
       case 'z': out_.zero_terminated = true; break;
       case sort_word: add_letter(letter_of_sort_word(value), end_of_key::both, global_); break;

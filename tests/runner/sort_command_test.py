@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import subprocess
+import unittest
 
 from flowrun_process import FLOWRUN, ROOT, SANITIZED, main, process_test
 
@@ -174,6 +175,18 @@ class larger_inputs(sort_test):
         self.environment["TMPDIR"] = str(self.dir / "missing")
         self.assertNotIn("scratch", self.ours("--print-spec", "text").stdout.decode())
         self.same("text")
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can be another user")
+    def test_scratch_of_a_user_without_a_home(self):
+        self.write("text", self.lines(300_000))
+        self.environment["HOME"] = "/nowhere"
+        os.chmod(self.dir, 0o755)
+        done = self.ours("-S", "16M", "text", user=4711, group=4711, extra_groups=[])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout, self.gnu("text").stdout)
+        self.environment["XDG_CACHE_HOME"] = str(self.dir / "cache")  # can be made by root alone
+        self.assertIn(b'scratch: ["/tmp"]', self.ours("--print-spec", "text", user=4711, group=4711, extra_groups=[]).stdout)
+        self.assertNotIn(b"scratch", self.ours("--print-spec", "text").stdout)
 
     def test_one_thread_or_several(self):
         self.write("text", self.lines(50_000))
@@ -386,8 +399,13 @@ class bad_input(sort_test):
             (["-t,", "-t:"], "incompatible tabs"),
             (["-S", "x"], "invalid -S argument 'x'"),
             (["-S", "1Q2"], "invalid -S argument"),
-            (["--parallel=0"], "parallel"),
-            (["--parallel=x"], "parallel"),
+            (["-S", "99999999999999999999999"], "-S argument '99999999999999999999999' too large"),
+            (["-S", "1Z"], "too large"),
+            (["-S", "16e"], "invalid -S argument '16e'"),
+            (["--parallel=0"], "parallel must be nonzero"),
+            (["--parallel=x"], "invalid --parallel argument 'x'\n  help: a whole number from 1 on"),
+            (["--parallel="], "invalid --parallel argument ''"),
+            (["-T", ""], "flowrun sort: -T names no directory"),
             (["-oa", "-ob"], "multiple output files specified"),
             (["-cC"], "options '-cC' are incompatible"),
             (["-co", "x"], "options '-co' are incompatible"),
@@ -401,6 +419,24 @@ class bad_input(sort_test):
             with self.subTest(words=words):
                 self.write("a", "b\na\n")
                 self.refused(2, *words, says=[part], input=b"")
+
+    def test_words_and_sizes_as_gnu_has_them(self):
+        self.write("a", "b\na\n")
+        for words in (["-S16m"], ["-S20000k"], ["-S1g"], ["-S1t"], ["-S0Z"], ["--parallel= +2"]):
+            with self.subTest(words=words):
+                self.same(*words, "a")
+        self.assertEqual(self.ours("--parallel=99999999999999999999", "a").stdout, b"a\nb\n")
+        # What is refused is not named among the words.
+        self.assertTrue(self.refused(1, "--sort=x", "a").stderr.endswith(b"human-numeric, month, numeric, version\n"))
+        self.refused(2, "--sort=random", "a", says=["-R is not supported"])
+
+    @unittest.skipIf(SANITIZED, "a sanitizer reserves more")
+    def test_limits_are_told_in_its_own_words(self):
+        self.write("a", "b\na\n")
+        done = self.shell('ulimit -v 50000; exec "$0" sort --parallel=2 a')
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, rb"^flowrun sort: (can't start a thread|out of memory|memory exhausted)")
+        self.assertNotRegex(done.stderr, rb" -[jm]\b")
 
     def test_disorder(self):
         self.write("a", "a\nb\nab\n")
@@ -417,7 +453,8 @@ class bad_input(sort_test):
 
     def test_a_line_beyond_the_memory(self):
         self.write("a", b"x\n" + b"y" * (40 << 20) + b"\n")
-        self.refused(2, "-S", "16M", "a", "-o", "out", says=["a:2: a line is longer than", "help:"])
+        done = self.refused(2, "-S", "16M", "a", "-o", "out", says=["a:2: a line is longer than"])
+        self.assertTrue(done.stderr.endswith(b"  help: give it more memory (-S)\n"), done.stderr)
         self.assertEqual(self.files(), ["a"])
 
     def test_closed_descriptors(self):
