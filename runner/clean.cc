@@ -1,6 +1,8 @@
 // flowrun clean: what jobs with --resume have left in scratch directories, and away with it.
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <set>
@@ -19,18 +21,29 @@ namespace flowrun::runner {
 
 namespace {
 
+void check_readable(const std::string& directory) {
+  if (::access(directory.c_str(), R_OK | X_OK) != 0 && errno != ENOENT)
+    throw error(error_kind::missing_input, fmt::format("can't look into {}: {}", directory, errno_text(errno)),
+                "run it as the user whose jobs spill there");
+}
+
 // Each once, however it is spelled.
 std::vector<std::string> places(const clean_arguments& arguments) {
   std::vector<std::string> out;
   std::set<std::string> seen;
+  std::error_code problem;
   for (const std::string& path : arguments.directories) {
-    if (!std::filesystem::is_directory(path))
+    if (!std::filesystem::is_directory(path, problem) && problem != std::errc::permission_denied)
       throw error(error_kind::missing_input, fmt::format("{} is no directory", path),
                   "name the scratch directories of the jobs (-T, or resources: scratch)");
+    check_readable(path);
     if (seen.insert(std::filesystem::canonical(path).string()).second) out.push_back(path);
   }
   if (!out.empty()) return out;
-  for (const block::disk_config& disk : decide({}, {}, read_machine_configuration()).scratch) out.push_back(disk.path);
+  for (const block::disk_config& disk : decide({}, {}, read_machine_configuration()).scratch) {
+    check_readable(disk.path);
+    out.push_back(disk.path);
+  }
   return out;
 }
 

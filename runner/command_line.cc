@@ -211,8 +211,7 @@ class parser {
     if (out_.tap.address.empty() || out_.tap.node.empty())
       throw error(error_kind::usage, out_.tap.address.empty() ? "tap needs an ADDRESS and a NODE" : "tap needs a NODE",
                   "flowrun tap 9465 sorted; flowrun top shows the nodes");
-    out_.tap.rows = number_of("--rows", tapped_rows_);
-    if (out_.tap.rows == 0) throw error(error_kind::usage, "--rows is 0", "a whole number from 1 on");
+    out_.tap.rows = number_of("--rows", tapped_rows_, 1);
   }
 
   void add_test() {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "engine/base/units.h"
 #include "operators/parts/text/csv_settings.h"
 #include "specs/resource_reader.h"
@@ -12,7 +14,8 @@ namespace flowrun::runner {
 uint64_t bytes_of(const std::string& option, const std::string& text) {
   const auto value = parse_bytes(text);
   if (!value || *value == 0)
-    throw error(error_kind::usage, option + " '" + text + "' is no number of bytes", "64MiB, 1.5GiB, 500GB");
+    throw error(error_kind::usage, option + " '" + text + "' is no number of bytes",
+                "more than 0, with a unit of at most PiB: 64MiB, 1.5GiB, 500GB");
   return *value;
 }
 
@@ -24,20 +27,19 @@ uint64_t block_size_of(const std::string& option, const std::string& text) {
   return num_bytes;
 }
 
-uint64_t number_of(const std::string& option, const std::string& text) {
+uint64_t number_of(const std::string& option, const std::string& text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || problem != std::errc() || end != text.data() + text.size())
-    throw error(error_kind::usage, option + " '" + text + "' is no number", "a whole number from 0 on");
-  return value;
+  const bool is_number =
+      end == text.data() + text.size() && (problem == std::errc() || problem == std::errc::result_out_of_range);
+  if (is_number && problem == std::errc() && value >= least && value <= most) return value;
+  const bool has_end = most != std::numeric_limits<uint64_t>::max();
+  throw error(error_kind::usage, option + (is_number ? " is " + text : " '" + text + "' is no number"),
+              fmt::format("a whole number from {} {}", least, has_end ? fmt::format("to {}", most) : "on"));
 }
 
 unsigned depth_of(const std::string& option, const std::string& text) {
-  const uint64_t depth = number_of(option, text);
-  if (depth < 1 || depth > specs::most_depth)
-    throw error(error_kind::usage, option + " is " + text,
-                "a whole number from 1 to " + std::to_string(specs::most_depth));
-  return static_cast<unsigned>(depth);
+  return static_cast<unsigned>(number_of(option, text, 1, specs::most_depth));
 }
 
 char delimiter_of(const std::string& option, const std::string& text) {

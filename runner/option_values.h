@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,8 +16,9 @@ namespace flowrun::runner {
 uint64_t bytes_of(const std::string& option, const std::string& text);
 // As bytes_of(), of blocks of scratch.
 uint64_t block_size_of(const std::string& option, const std::string& text);
-// A whole number from 0 on.
-uint64_t number_of(const std::string& option, const std::string& text);
+// A whole number from `least` to `most`.
+uint64_t number_of(const std::string& option, const std::string& text, uint64_t least = 0,
+                   uint64_t most = std::numeric_limits<uint64_t>::max());
 // Transfers in flight per disk: 1 to 1024.
 unsigned depth_of(const std::string& option, const std::string& text);
 // One byte, or \\t: what can stand between two fields.

@@ -44,7 +44,8 @@ page_answer exchange_with(const page_address& to, const std::string& path) {
     int got = 0;
     while (out.body.size() <= most_bytes && (got = mg_read(connection, buffer, sizeof buffer)) > 0)
       out.body.append(buffer, static_cast<size_t>(got));
-    if (got < 0 || (whole >= 0 && out.body.size() < static_cast<size_t>(whole)))
+    const bool is_cut = got < 0 || (whole >= 0 && out.body.size() < static_cast<size_t>(whole));
+    if (is_cut && head.status_code == 200)
       out.problem = "the answer was cut off";
     else
       out.status = head.status_code;

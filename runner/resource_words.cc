@@ -57,10 +57,7 @@ resource_arguments values_of(const resource_words& given) {
     out.memory_bytes = bytes_of("--memory", given.memory);
   }
   if (!given.threads.empty()) {
-    const uint64_t threads = number_of("--threads", given.threads);
-    if (threads < 1 || threads > 4096)
-      throw error(error_kind::usage, "--threads is " + given.threads, "a whole number from 1 to 4096");
-    out.threads = static_cast<unsigned>(threads);
+    out.threads = static_cast<unsigned>(number_of("--threads", given.threads, 1, 4096));
   }
   for (const std::string& text : given.scratch) {
     out.scratch.push_back(parse_scratch(text));

@@ -74,8 +74,7 @@ std::string name_of(io::backend_kind backend) {
 
 size_t tasks_of(const std::string& given, const std::string& cluster) {
   if (given.empty()) return 0;
-  const size_t out = number_of("--tasks", given);
-  if (out < 1 || out > 10000) throw error(error_kind::usage, "--tasks is " + given, "a whole number from 1 to 10,000");
+  const size_t out = number_of("--tasks", given, 1, 10'000);
   if (cluster.empty()) throw error(error_kind::usage, "--tasks is for jobs on a cluster", "add --cluster local:N");
   return out;
 }

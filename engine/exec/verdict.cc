@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "engine/base/units.h"
 
@@ -114,7 +115,9 @@ class judgement {
                                                          : path->second;
     RunReport::Limit out = made(kind, name, part(longest->blocked_seconds().io(), wall_));
     out.set_detail(fmt::format("the node '{}' waited for it", longest->id()));
-    out.set_setting(is_stream   ? (is_output ? "what reads from it faster" : "what writes to it faster")
+    std::error_code ignored;
+    const bool is_pipe = is_stream || std::filesystem::is_fifo(name, ignored);
+    out.set_setting(is_pipe     ? (is_output ? "what reads from it faster" : "what writes to it faster")
                     : is_output ? "a faster disk for it, or a compressed file (.zst behind its name)"
                                 : "a faster disk for it, or a compressed copy (zstd)");
     out.set_gain(std::max(0.0, out.share() - next_share(*longest)));

@@ -93,6 +93,13 @@ void try_output(const std::string& path) {
   // Names that are too long, and links in a circle, are found out when the output gets its name, else.
   if (stat((directory / whole.filename()).c_str(), &info) != 0 && (errno == ENAMETOOLONG || errno == ELOOP))
     refuse_output(path, errno);
+  struct stat around {};
+  if (geteuid() != 0 && lstat(followed.c_str(), &info) == 0 &&
+      stat(directory.empty() ? "." : directory.c_str(), &around) == 0 && (around.st_mode & S_ISVTX) != 0 &&
+      info.st_uid != geteuid() && around.st_uid != geteuid())
+    throw error(error_kind::output,
+                fmt::format("can't replace {}: it belongs to another user, and its directory has the sticky bit", path),
+                "write elsewhere, or let its owner remove it");
   try {
     const output_target trial((directory / whole.filename()).string(), false);
   } catch (const error& problem) {

@@ -59,7 +59,10 @@ class protobuf_test(resuming_test):
         self.fails(78, self.flowrun("job.yaml"), "the message shop.Visit has no field 'usr'", "did you mean 'user'?")
         self.job("a.pb")
         self.write("shop.desc", "syntax = proto3")
-        self.fails(78, self.flowrun("check", "job.yaml"), "shop.desc: it has no descriptors of messages", "--descriptor_set_out")
+        done = self.flowrun("check", "job.yaml")
+        self.fails(78, done, "shop.desc: it has no descriptors of messages", "--descriptor_set_out")
+        line, mark = done.stderr.split("\n")[1:3]
+        self.assertTrue(line[mark.index("^") :].startswith(("shop.desc", '"shop.desc')), done.stderr)
         (self.dir / "shop.desc").unlink()
         self.fails(66, self.flowrun("check", "job.yaml"), "shop.desc")
 

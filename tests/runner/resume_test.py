@@ -282,6 +282,11 @@ class resume_test(resuming_test):
         self.assertEqual(self.files("scratch"), [])
         self.assertIn("nothing to clean", self.flowrun("clean", "scratch").stderr)
         self.assertEqual(self.flowrun("clean", "nowhere").returncode, 66)
+        if os.geteuid() == 0:  # another user can't say that there is nothing
+            os.chmod(self.dir, 0o755)
+            os.chmod(self.dir / "scratch", 0o700)
+            for place in ("scratch", "scratch/in"):
+                self.fails(66, self.flowrun("clean", place, user=4711, group=4711, extra_groups=[]), "can't look into " + place)
 
     def test_a_job_that_cannot_begin_leaves_nothing(self):
         self.write("job.yaml", SORT)

@@ -49,6 +49,20 @@ class shared_directory_test(process_test):
             self.refused(self.shared / name, f"of another user (id {OTHER_USER})")
         self.assertEqual((self.shared / "file").read_text(), "theirs")
 
+    @as_root
+    def test_a_file_that_only_its_owner_can_replace(self):
+        (self.shared / "file").write_text("theirs")  # root's, whose files are trusted
+        os.chmod(self.shared / "file", 0o666)
+        self.write("job.yaml", job_with_sinks(self.shared / "file"))
+        for command in ("check", "run"):
+            done = self.flowrun(command, "job.yaml", user=OTHER_USER, group=OTHER_USER, extra_groups=[])
+            self.fails(73, done, "job.yaml:4:", "can't replace", "the sticky bit", "let its owner remove it")
+        self.assertEqual((self.shared / "file").read_text(), "theirs")
+        for _ in range(2):  # its own it may
+            self.write("job.yaml", job_with_sinks(self.shared / "own"))
+            done = self.flowrun("-q", "job.yaml", user=OTHER_USER, group=OTHER_USER, extra_groups=[])
+            self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_a_hard_link_keeps_the_other_name(self):
         victim = self.write("victim", "mine")
         os.chmod(victim, 0o4700)

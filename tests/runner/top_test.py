@@ -119,7 +119,12 @@ class snapshot_test(watching_test):
         def missing(handler):
             handler.send_error(404)
 
-        for answer, why in ((missing, "404"), ("<html>", "not the state"), ("{}", "not the state"), ("[1]", "not the state")):
+        def missing_and_cut(handler):
+            handler.send_response(404)
+            handler.send_header("Content-Length", "1000")
+            handler.end_headers()
+
+        for answer, why in ((missing, "404"), (missing_and_cut, "404"), ("<html>", "not the state"), ("{}", "not the state"), ("[1]", "not the state")):
             self.fails(65, self.flowrun("top", self.serve(answer)), "is no page of a job", why, "printed at its start")
 
     def test_another_version_of_the_document(self):

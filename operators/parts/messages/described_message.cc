@@ -56,10 +56,12 @@ std::optional<message_type> message_at_check(plan::node_checker& node, const des
     content = io::decoded_beginning(how, bytes, most_descriptor_bytes).text;
   try {
     return message_type(content, from.descriptors, from.message);
-  } catch (const error& problem) {
+  } catch (const unknown_message& problem) {
     node.fault_at_parameter("message", problem.what(), {}, problem.hint());
-    return std::nullopt;
+  } catch (const error& problem) {
+    node.fault_at_parameter("descriptors", problem.what(), {}, problem.hint());
   }
+  return std::nullopt;
 }
 
 message_type message_in_file(const described_message& from) {

@@ -128,8 +128,9 @@ message_type::message_type(std::string_view descriptors, const std::string& path
     fail(fmt::format("{}: {}", path, problem->text),
          "make it with protoc --include_imports, so that it has what its files import");
   if (message_ == nullptr)
-    fail(fmt::format("{}: there is no message '{}'; there are {}", path, message, joined(names, ", ")),
-         did_you_mean(message, names));
+    throw unknown_message(error_kind::bad_data,
+                          fmt::format("{}: there is no message '{}'; there are {}", path, message, joined(names, ", ")),
+                          did_you_mean(message, names));
   problem_ = std::move(problem);
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/base/error.h"
 #include "engine/record/value_type.h"
 
 namespace flowrun::operators {
@@ -36,10 +37,15 @@ message_value value_of(const google::protobuf::FieldDescriptor& field, record::v
 // The column that has the field's values; nothing: there is none. Enums may also be strings.
 std::optional<record::value_type> usual_type(const google::protobuf::FieldDescriptor& field);
 
+// The descriptors have no message of that name.
+class unknown_message final : public error {
+  using error::error;
+};
+
 class message_type {
  public:
   // `descriptors` is the content of a FileDescriptorSet, of the file `path`; `message` the name of a message in it.
-  // Throws error(bad_data) when it is none, or has no such message.
+  // Throws error(bad_data) when it is none, and unknown_message when it has no such message.
   message_type(std::string_view descriptors, const std::string& path, const std::string& message);
 
   const std::string& name() const { return message_->full_name(); }

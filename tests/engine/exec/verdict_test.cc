@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "engine/base/units.h"
+#include "tests/support/temporary_directory.h"
 
 namespace flowrun::exec {
 namespace {
@@ -55,6 +57,9 @@ struct expected {
 };
 
 TEST(verdict, names_the_limit_and_what_would_help) {
+  const temporary_directory where;
+  const std::string pipe = where / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   const plan::other_memory fewer{128 * MiB, 2, 1, 400, 200};
   const plan::other_memory none{GiB, 1, 0, 400, 0};
   const std::vector<expected> table = {
@@ -75,6 +80,13 @@ TEST(verdict, names_the_limit_and_what_would_help) {
        {2, {}, {{"in", "-"}}},
        "input",
        "standard input",
+       "what writes to it faster",
+       0.8},
+      {"a pipe with a name",
+       run_of(2, {{"in", "source", 1, 9}}),
+       {2, {}, {{"in", pipe}}},
+       "input",
+       pipe,
        "what writes to it faster",
        0.8},
       {"a file that is written slowly",
