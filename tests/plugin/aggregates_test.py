@@ -356,7 +356,7 @@ extern "C" __attribute__((visibility("default"))) int flowrun_plugin_v1(const fr
         self.check(BAD % ("", "s += 1;", ""), "gives another result from states that are combined of 2 parts")
         self.check(BAD % ("s += ++calls;", "", ""), "gives other results the second time")
         self.check(BAD % ("", "", "throw 1;"), "bad(u64): fails", "an exception of an unknown type")
-        self.check(BAD % ("static uint64_t before; std::swap(before, x);", "", ""), "gives")
+        self.check(BAD % ("static thread_local uint64_t before; std::swap(before, x);", "", ""), "gives")
         said = self.check("""plugin.add(fr::aggregate("bad").signature("bad(x)").help("Bad.").overload<double>(
             [](double& s, double x) { s += x; }, [](double& s, double more) { s += more; }, [](double s) { return s; }));""",
                           "bad(f64): gives another result from states that are combined",
