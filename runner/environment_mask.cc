@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "specs/message_texts.h"
+
 namespace flowrun::runner {
 
 namespace {
@@ -76,28 +78,7 @@ std::string environment_mask::masked_whole(std::string_view text) const {
 }
 
 void environment_mask::mask(google::protobuf::Message& message) const {
-  using google::protobuf::FieldDescriptor;
-  const auto* const reflection = message.GetReflection();
-  std::vector<const FieldDescriptor*> fields;
-  reflection->ListFields(message, &fields);
-  for (const FieldDescriptor* f : fields) {
-    const bool text = f->cpp_type() == FieldDescriptor::CPPTYPE_STRING;
-    const bool inner = f->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !f->is_map();  // keys are operators' words
-    if (!text && !inner) continue;
-    if (!f->is_repeated()) {
-      if (text)
-        reflection->SetString(&message, f, masked(reflection->GetString(message, f)));
-      else
-        mask(*reflection->MutableMessage(&message, f));
-      continue;
-    }
-    for (int i = 0; i < reflection->FieldSize(message, f); ++i) {
-      if (text)
-        reflection->SetRepeatedString(&message, f, i, masked(reflection->GetRepeatedString(message, f, i)));
-      else
-        mask(*reflection->MutableRepeatedMessage(&message, f, i));
-    }
-  }
+  specs::change_texts(message, [this](const std::string& text) { return masked(text); });
 }
 
 }  // namespace flowrun::runner
