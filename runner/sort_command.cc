@@ -12,6 +12,7 @@
 #include <new>
 
 #include "engine/base/broken_pipe.h"
+#include "engine/block/scratch_directory.h"
 #include "operators/parts/order/row_out_of_order.h"
 #include "runner/commands.h"
 #include "runner/document.h"
@@ -114,13 +115,15 @@ std::string disorder_text(const sort_request& request, const operators::row_out_
                      line != problem.texts().end() ? line->second : "");
 }
 
-// A directory that is there and can be written into, or can be made. A service has a home directory that isn't there.
-bool can_be_made(const std::string& directory) {
-  std::error_code ignored;
-  std::filesystem::path at = directory;
-  while (at.has_relative_path() && !std::filesystem::exists(std::filesystem::symlink_status(at, ignored)))
-    at = at.parent_path();
-  return !directory.empty() && std::filesystem::is_directory(at, ignored) && ::access(at.c_str(), W_OK | X_OK) == 0;
+// A service has a home directory that isn't there.
+bool can_be_used(const std::string& directory) {
+  if (directory.empty()) return false;
+  try {
+    block::try_scratch_directory(directory);
+    return true;
+  } catch (const error& problem) {
+    return problem.kind() != error_kind::output;  // a full disk is told
+  }
 }
 
 void choose_scratch(sort_request& request) {
@@ -133,7 +136,7 @@ void choose_scratch(sort_request& request) {
   if (!temporary.empty() && ::access(temporary.c_str(), W_OK | X_OK) == 0)
     request.scratch.push_back(temporary);
   else if (!read_machine_configuration().resources.scratch_size() &&
-           !can_be_made(user_directory("XDG_CACHE_HOME", ".cache")))
+           !can_be_used(user_directory("XDG_CACHE_HOME", ".cache")))
     request.scratch.emplace_back("/tmp");
 }
 
