@@ -67,7 +67,10 @@ std::vector<plan::file_use> files_of_command(const job_arguments& job, const std
     where.set_origin(who + " " + path);
     if (!path.empty()) out.push_back({path, who, writes, where});
   };
-  for (const own_output& output : outputs) add(output.path, output.option, true);
+  // What is a directory can't be written anyway, and that is told when its place is tried.
+  std::error_code ignored;
+  for (const own_output& output : outputs)
+    if (!std::filesystem::is_directory(output.path, ignored)) add(output.path, output.option, true);
   add(job.file, job.file == "-" ? "flowrun (for the job)" : "flowrun", false);
   add(read_machine_configuration().path, "flowrun", false);
   return out;

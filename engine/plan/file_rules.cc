@@ -133,9 +133,6 @@ void check_outputs_below(const std::vector<file_use>& all, const outer_files& ot
     if (use.writes && use.path != "-") outputs.emplace_back(&use, place_of(use, others));
   for (const auto& [below, place] : outputs)
     for (const auto& [file, whole] : outputs) {
-      // What a command can't write for another reason is told so.
-      const bool is_of_command = file < all.data() + others.own.size();
-      if (std::error_code ignored; is_of_command && std::filesystem::is_directory(whole, ignored)) continue;
       if (file->partitioned || !lies_in(place, whole)) continue;
       comparison.refuse_below(*below, *file);
       if (others.on_clash) others.on_clash(*below, *file);
