@@ -156,7 +156,7 @@ class rows_source final : public exec::source {
       if (chunk.num_bytes > 0) {
         cut(chunk);
       } else {
-        if (cutter_.num_straddling() > 0) truncated(input_.path(), from_ * row_bytes_ + file_bytes_, row_bytes_);
+        if (cutter_.num_straddling() > 0) truncated(input_.path(), file_bytes_, row_bytes_);
         file_bytes_ = 0;
       }
     }

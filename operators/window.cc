@@ -288,10 +288,10 @@ class widening_stage final : public exec::ordered_stage {
   [[noreturn]] void fail() const {
     throw error(
         error_kind::resources,
-        fmt::format("node '{}': the {} rows of its window take {} with their strings, more than the {} that its "
-                    "memory has for them",
-                    node_, format_count(history_.end() - history_.begin()), format_bytes(history_.num_bytes()),
-                    format_bytes(memory_bytes_ / history_copies)),
+        fmt::format(
+            "node '{}': with their strings, {} rows of its window take more than the {} that its memory has for "
+            "them",
+            node_, format_count(history_.end() - history_.begin()), format_bytes(memory_bytes_ / history_copies)),
         "drop columns of text that the window doesn't need in a map before it, make the window smaller, or "
         "raise the memory budget (-m)");
   }

@@ -320,6 +320,17 @@ class growing_rows_test(process_test):
         eighth."""
         self.check_by_length([1, 3, 7], [9], lambda mib: self.put_together(8, mib))
 
+    def test_a_window_that_is_too_large(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  g: {op: generate, with: {rows: 300000, columns: {v: i, s: "pad_left(string(i), 500)"}}}
+  t: {op: window, in: g, with: {before: 20000, let: {y: "row[-20000].s"}}}
+  w: {op: file.write_csv, in: t, with: {path: out.csv}}
+""")
+        done = self.flowrun("-q", "job.yaml", "-m", "8MiB")
+        self.fails(75, done, "node 't': with their strings, ", "make the window smaller")
+        self.assertRegex(done.stderr, r"[\d,]+ rows of its window take more than the [\d.]+ MiB that its memory has for them")
+
     def test_window_of_long_rows(self):
         """A row with its neighbour, which only the window itself sees, may be twice as long as others."""
 
