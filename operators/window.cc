@@ -25,7 +25,7 @@ namespace flowrun::operators {
 
 namespace {
 
-constexpr uint64_t max_distance = 1 << 20;
+constexpr uint64_t max_distance = expr::scope::most_neighbours;
 constexpr uint64_t history_copies = 2;  // of the rows needed: what is dropped leaves late
 constexpr size_t few_rows = 16;         // whose strings may fill a batch before the rows do
 constexpr uint64_t group_bytes = 8;     // to know where a group of one row begins

@@ -35,6 +35,13 @@ void explain_exit_code(const std::string& text) {
         "finished\n");
     return;
   }
+  if (number == 2) {
+    print(
+        "exit code 2: flowrun sort has failed, as GNU sort says it\n\n"
+        "causes   wrong options, an input or an output that can't be used, too little memory\n"
+        "to do    the message says it; other commands have codes of their own for these\n");
+    return;
+  }
   if (number > 128 && is_crash(number - 128)) {
     print(fmt::format(
         "exit code {}: crashed (128 + {}, as a shell shows it)\n\n"
@@ -67,13 +74,13 @@ std::string metric_lines(const std::string& name) {
 }  // namespace
 
 int explain(const std::vector<std::string>& asked) {
-  if (asked.empty()) {
+  const std::string text = joined(asked, " ");
+  if (text.empty()) {
     print("exit codes (flowrun explain 75 says more)\n\n" + exit_code_list() +
           "\nflowrun explain NAME: an operator, a parameter, a key of a job, a function, a metric; or a piece of a "
           "message, \"unknown column\"\n");
     return 0;
   }
-  const std::string text = joined(asked, " ");
   if (text.find_first_not_of("0123456789") == std::string::npos) {
     explain_exit_code(text);
     return 0;

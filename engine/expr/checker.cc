@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/base/counted.h"
 #include "engine/base/fault.h"
 #include "engine/expr/arithmetic.h"
 #include "engine/expr/coerce.h"
@@ -563,7 +564,9 @@ class checker {
     if (distance > static_cast<uint64_t>(reach))
       return fault(owner.first, fmt::format("row[{}{}] reaches beyond the window", below ? "-" : "", distance),
                    fmt::format("row[{}] … row[{}]", -names_.before, names_.after),
-                   below ? "make 'before' larger" : "make 'after' larger");
+                   distance > scope::most_neighbours ? fmt::format("at most {}", counted(scope::most_neighbours, "row"))
+                   : below                           ? "make 'before' larger"
+                                                     : "make 'after' larger");
     const value_type type = (*names_.row)[*column].type;
     if (distance == 0) return column_node(*column, type);
     return neighbour_node(s.text, below ? -static_cast<int>(distance) : static_cast<int>(distance), type);

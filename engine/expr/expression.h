@@ -68,11 +68,12 @@ class outside_functions;  // outside_function.h
 
 // What the names in an expression mean.
 struct scope {
-  const record::row_type* row = nullptr;  // columns; none when null
-  bool row_number = false;                // `row_number` may be used
-  std::string index_name = {};            // another name for row_number (generate: "i"); none when empty
-  std::vector<variable> state = {};       // state variables; they hide columns of the same name
-  int before = 0, after = 0;              // row[-before] … row[after] may be used
+  const record::row_type* row = nullptr;           // columns; none when null
+  bool row_number = false;                         // `row_number` may be used
+  std::string index_name = {};                     // another name for row_number (generate: "i"); none when empty
+  std::vector<variable> state = {};                // state variables; they hide columns of the same name
+  int before = 0, after = 0;                       // row[-before] … row[after] may be used
+  static constexpr int most_neighbours = 1 << 20;  // that each of these may be
   // Columns and state variables of the same name hide them. Nothing that is checked depends on their values, which
   // change from run to run (scalars.h).
   std::vector<constant> constants = {};

@@ -184,6 +184,12 @@ nodes:
             self.assertIn(f"exit code {number}: crashed (128 + {number - 128}", said)
             self.assertIn("flowrun plugins check PLUGIN", said)
 
+    def test_nothing_asked_is_the_list(self):
+        self.assertEqual(self.flowrun("explain", "").stdout, self.flowrun("explain").stdout)
+
+    def test_the_exit_code_of_sort(self):
+        self.assertIn("exit code 2: flowrun sort has failed", self.flowrun("explain", "2").stdout)
+
     def test_what_there_is_not(self):
         self.fails(64, self.flowrun("explain", "99"), "flowrun has no exit code 99", "flowrun explain lists them")
         self.fails(64, self.flowrun("explain", "140"), "no exit code 140", "signal N ended a process: 12")

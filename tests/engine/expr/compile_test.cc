@@ -259,6 +259,7 @@ TEST(expression_faults, say_where_and_what_to_do) {
       {"src[0]", 0, "needs a text, this is u64", ""},
       {"row[-3].src", 0, "reaches beyond the window", "'before' larger"},
       {"row[2].src", 0, "reaches beyond the window", "'after' larger"},
+      {"row[-1048577].src", 0, "reaches beyond the window", "at most 1,048,576 rows"},
       {"row[-1].scr", 8, "unknown column 'scr'", "did you mean 'src'?"},
       {"row[src].src", 4, "must be a constant", ""},
       {"row[-1]", 0, "needs a column", "row[-1].x"},
