@@ -48,6 +48,15 @@ std::vector<std::string> read_directories(const specs::Entry& entry, specs::faul
   return out;
 }
 
+// Nothing is replaced in this file, as it is in a job: a directory would be called as it stands.
+void refuse_environment(const specs::Value& value, specs::fault_sink& faults) {
+  if (specs::text(value).find("${env:") != std::string::npos)
+    faults.add(value.position(), "the machine's configuration can't use variables of the environment",
+               "the value itself; ~/ begins a path in the home directory");
+  for (const specs::Entry& entry : value.map().entries()) refuse_environment(entry.value(), faults);
+  for (const specs::Value& item : value.list().items()) refuse_environment(item, faults);
+}
+
 parsed_configuration parse(std::string text, const std::string& path) {
   parsed_configuration out;
   text = specs::plain_text(std::move(text));
@@ -55,7 +64,8 @@ parsed_configuration parse(std::string text, const std::string& path) {
   if (specs::check_text(text, faults)) {
     const specs::source_text source(text);
     const std::optional<specs::Value> root = specs::read_yaml(source, faults);
-    if (root && specs::is_map(*root)) {
+    if (root) refuse_environment(*root, faults);
+    if (root && faults.empty() && specs::is_map(*root)) {
       specs::check_keys(*root, "the machine's configuration", {"resources", "plugins"}, faults);
       if (const specs::Entry* plugins = specs::find_entry(*root, "plugins"))
         out.plugin_directories = read_directories(*plugins, faults);
@@ -63,7 +73,7 @@ parsed_configuration parse(std::string text, const std::string& path) {
         specs::read_resources(*section, out.resources, faults);
         out.section = section->value();
       }
-    } else if (root && !specs::is_null(*root)) {
+    } else if (root && faults.empty() && !specs::is_null(*root)) {
       faults.add(root->position(), "the machine's configuration is " + std::string(specs::kind_name(*root)),
                  "resources: {memory: …, threads: …, scratch: …}");
     }

@@ -326,6 +326,14 @@ class configuration_test(process_test):
             "memory 80.0 MiB (command line), 1 thread (", self.flowrun("job.yaml", "-v", "-m", "80MiB").stderr
         )
 
+    def test_nothing_is_replaced_in_the_machines_configuration(self):
+        self.write("job.yaml", SORT)
+        self.write("home/.config/flowrun/config.yaml", "resources:\n  memory: ${env:M}\n  scratch: ['${env:HOME}/s']\n")
+        done = self.flowrun("job.yaml")
+        self.fails(78, done, "config.yaml:2:11", "config.yaml:3:13", "can't use variables of the environment", "~/ begins")
+        self.assertNotIn("number of bytes", done.stderr)
+        self.assertFalse((self.dir / "${env:HOME}").exists())
+
     def test_disks_each_by_itself(self):
         """Command line, job, configuration, default: for each setting the first that says something."""
         self.write("job.yaml", SORT)

@@ -15,7 +15,7 @@ def run_tests(folder, selection, **environment):
         found = pathlib.Path(place) / "found.xml"
         subprocess.run(
             ["ctest", "--test-dir", folder, "--parallel", str(os.cpu_count()), "--output-junit", found, *selection],
-            env={**os.environ, **environment},
+            env={**os.environ, "CTEST_OUTPUT_ON_FAILURE": "1", **environment},
         )
         suite = xml.etree.ElementTree.parse(found).getroot()
     failed = [case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None]
