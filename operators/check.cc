@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "engine/expr/row_program.h"
@@ -84,7 +85,7 @@ class check_stage final : public exec::ordered_stage {
   outcome push(record::batch& in, exec::output& out, waker&) override {
     if (settings_.empty == true) fail("the stream has rows", fmt::format("the first is {}", text(in.row(0), in.heap)));
     if (settings_.count && num_rows_ + in.num_rows > *settings_.count)
-      fail(fmt::format("more than {} rows", format_count(*settings_.count)), "");
+      fail("more than " + counted(*settings_.count, "row"), "");
     // The first row that breaks a rule, so that the message doesn't depend on where batches end.
     const size_t breach = rule_ ? first_breach(in) : in.num_rows;
     if (!settings_.sorted.empty() || !settings_.unique.empty()) {
@@ -111,7 +112,7 @@ class check_stage final : public exec::ordered_stage {
   outcome finish(exec::output&, waker&) override {
     if (settings_.empty == false && num_rows_ == 0) fail("the stream is empty", "");
     if (settings_.count && num_rows_ != *settings_.count)
-      fail(fmt::format("{} rows instead of {}", format_count(num_rows_), format_count(*settings_.count)), "");
+      fail(fmt::format("{} instead of {}", counted(num_rows_, "row"), format_count(*settings_.count)), "");
     if (!settings_.hash.empty() && record::to_string(sum_) != settings_.hash)
       fail(fmt::format("the rows' hash is {} instead of {}", record::to_string(sum_), settings_.hash), "");
     job_.report_value(node_, "rows", std::to_string(num_rows_));

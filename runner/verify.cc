@@ -134,8 +134,8 @@ void look_at(const std::string& path, size_t row_bytes, aligned_buffer& buffer, 
     if (got / row_bytes > 0) look.add(buffer.data(), got / row_bytes);
     if (got % row_bytes > 0)
       throw error(error_kind::bad_data,
-                  fmt::format("{} ends within a row: {} of {} bytes behind {} rows",
-                              path == "-" ? "standard input" : path, got % row_bytes, row_bytes, look.found().num_rows),
+                  fmt::format("{} ends within a row: {} of {} bytes behind {}", path == "-" ? "standard input" : path,
+                              got % row_bytes, row_bytes, counted(look.found().num_rows, "row")),
                   content != io::encoding::plain ? hint_for_compressed
                                                  : "the file is truncated, or --type is not the type of its rows");
   }

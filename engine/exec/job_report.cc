@@ -292,7 +292,7 @@ std::string report_text(const RunReport& report) {
                                  ? fmt::format(" (budget{} {})", of_tasks ? " of those at work at once" : "",
                                                format_bytes(report.memory_budget_bytes()))
                                  : "";
-  const std::string threads = report.has_threads() ? fmt::format("{} threads, ", report.threads()) : "";
+  const std::string threads = report.has_threads() ? counted(report.threads(), "thread") + ", " : "";
   out += fmt::format("{}: {} in {}, {} of CPU, {} of memory {}at most{}, {}{}\n", report.job(), report.status(),
                      format_duration(report.wall_seconds()), format_duration(report.cpu_seconds()),
                      format_bytes(report.peak_memory_bytes()), of_tasks ? "in a task " : "", budget, threads,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/base/counted.h"
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/control_memory.h"
@@ -416,7 +417,7 @@ class splitter {
       if (const uint64_t kept = kept_index(n, worst); kept > 0)
         rows.emplace_back(fmt::format("{} ({}, index)", graph_.nodes[n].id, graph_.nodes[n].declaration->name), kept);
     if (plan_.resources.pattern_bytes > 0) rows.emplace_back("regular expressions", plan_.resources.pattern_bytes);
-    rows.emplace_back(fmt::format("batches in flight, {} threads", plan_.resources.threads), batches_of(worst));
+    rows.emplace_back("batches in flight, " + counted(plan_.resources.threads, "thread"), batches_of(worst));
     keep_largest(rows);
     size_t width = 0;
     for (const auto& [who, num_bytes] : rows) width = std::max(width, who.size());

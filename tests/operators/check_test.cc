@@ -88,7 +88,7 @@ TEST(check, looks_at_each_row) {
 TEST(check, looks_at_the_whole_stream) {
   EXPECT_THAT(failure(in + with("empty: true"), {"1,x"}), HasSubstr("the stream has rows"));
   EXPECT_THAT(failure(in + with("empty: false"), {}), HasSubstr("the stream is empty"));
-  EXPECT_THAT(failure(in + with("count: 2"), {"1,x"}), HasSubstr("1 rows instead of 2"));
+  EXPECT_THAT(failure(in + with("count: 2"), {"1,x"}), HasSubstr("1 row instead of 2"));
   EXPECT_THAT(failure(in + with("count: 2"), {"1,x", "2,y", "3,z"}), HasSubstr("more than 2 rows"));
 }
 

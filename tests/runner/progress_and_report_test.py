@@ -188,6 +188,11 @@ nodes:
 
 
 class report_test(process_test):
+    def test_one_thread_is_one(self):
+        self.write("job.yaml", SORT)
+        done = self.flowrun("job.yaml", "-p", "rows=1000", "-j", "1", "--progress", "none")
+        self.assertIn(", 1 thread, ", done.stderr)
+
     def test_work_beside_the_pipeline_is_the_nodes(self):
         """Runs are sorted by tasks of their own."""
         self.write("job.yaml", """flowrun: 1
