@@ -1,6 +1,7 @@
 """R11: the fuzzers of tests/fuzz with the sanitizers, each for an hour, or a minute in short; as many at once as there
 are cores. Builds them first, in a build of their own. What led somewhere new stays in build/fuzzed, where the next run
-goes on: 20 targets take 10 hours of two cores, and `--minutes 15` four times is an hour, too."""
+goes on: 20 targets take 10 hours of two cores, and `--minutes 15` four times is an hour, too. fuzzed.json beside this
+file adds up what was done, on whatever machine, as the table in docs/reliability.md says it."""
 
 import concurrent.futures
 import datetime
@@ -16,41 +17,40 @@ import fuzz  # noqa: E402
 
 SHORT, LONG = 1, 60  # minutes
 KEPT = ROOT / "build" / "fuzzed"
+TALLY = ROOT / "tests" / "torture" / "fuzzed.json"
 
 
 class tally:
-    """What was done so far, by target. It stands in a file beside the inputs, but for short runs."""
+    """What was done so far. It stands in the file `path`, if that isn't None."""
 
     def __init__(self, path):
         self.path = path
-        self.now = {"since": datetime.date.today().isoformat(), "runs": 0, "targets": {}}
+        self.now = {"since": datetime.date.today().isoformat(), "runs": 0, "inputs": 0, "findings": 0, "minutes": {}}
         if path is not None and path.exists():
             self.now = json.loads(path.read_text())
 
     def add(self, outcomes, minutes):
         self.now["runs"] += 1
         for o in outcomes:
-            of = self.now["targets"].setdefault(o.target, {"minutes": 0, "inputs": 0, "findings": 0})
-            of["minutes"] += minutes
-            of["inputs"] += o.runs
-            of["findings"] += len(o.findings)
+            ended_early = bool(o.findings)
+            self.now["minutes"][o.target] = self.now["minutes"].get(o.target, 0) + (0 if ended_early else minutes)
+            self.now["inputs"] += o.runs
+            self.now["findings"] += len(o.findings)
         if self.path is not None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.write_text(json.dumps(self.now, indent=1) + "\n")
 
     def figure(self):
-        each = self.now["targets"].values()
-        least = min(of["minutes"] for of in each)
+        each = self.now["minutes"].values()
         pieces = f" in {self.now['runs']} runs since {self.now['since']}" if self.now["runs"] > 1 else ""
-        inputs, findings = (sum(of[what] for of in each) for what in ("inputs", "findings"))
-        return f"{len(each)} targets, {least} min each{pieces}, {inputs:,} inputs: {findings} findings"
+        return f"{len(each)} targets, {min(each)} min each{pieces}, " \
+            f"{self.now['inputs']:,} inputs: {self.now['findings']} findings"
 
 
 def run(options):
     minutes = options.minutes or (SHORT if options.short else LONG)
     programs = build("fuzz", "fuzzers") / "fuzz"
     keep = fuzz.default_keep() if options.short else KEPT
-    done = tally(None if options.short else KEPT / "tally.json")
+    done = tally(TALLY if options.write else None)
     seed = options.seed + done.now["runs"]
 
     def one(target):
