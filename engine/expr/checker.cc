@@ -415,7 +415,7 @@ class checker {
   }
 
   FLOWRUN_OWN_FRAME node_ptr tuples(const std::string& op, size_t offset, const syntax& left, const syntax& right) {
-    if (left.kind != right.kind)
+    if (left.kind != syntax_kind::tuple || right.kind != syntax_kind::tuple)
       return fault(offset, "a tuple can only be compared with a tuple", "for example (a, b) < (c, d)");
     if (left.children.size() != right.children.size())
       return fault(

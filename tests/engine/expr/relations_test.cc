@@ -239,6 +239,11 @@ TEST(relations, name_what_is_wrong) {
   EXPECT_THAT(fault("(n, i) in ((1, 2), 3)"), HasSubstr("19: a tuple can only be compared with a tuple"));
   EXPECT_THAT(fault("(n, i) in ((1, 2, 3))"), HasSubstr("11: a tuple of 2 can't be compared with one of 3"));
   EXPECT_THAT(fault("n between 1 and 'b'"), HasSubstr("16: u16 and string can't be compared"));
+  // Both are names, and neither is a tuple.
+  EXPECT_THAT(fault("n between i and (n, i)"), HasSubstr("2: a tuple can only be compared with a tuple"));
+  EXPECT_THAT(fault("abs(n) between abs(i) and (1, 2)"), HasSubstr("7: a tuple can only be compared with a tuple"));
+  EXPECT_THAT(fault("n between (n, i) and i"), HasSubstr("2: a tuple can only be compared with a tuple"));
+  EXPECT_THAT(fault("(n, i) between n and i"), HasSubstr("7: a tuple can only be compared with a tuple"));
   EXPECT_THAT(fault("n in 3"), HasSubstr("5: unexpected '3' | values in parentheses, as in x in (1, 2)"));
   EXPECT_THAT(fault("n in ()"), HasSubstr("6: unexpected ')' | a value"));
   EXPECT_THAT(fault("n in (1, 2"), HasSubstr("5: no ')' closes this"));
