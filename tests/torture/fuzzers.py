@@ -42,8 +42,9 @@ class tally:
     def figure(self):
         each = self.now["minutes"].values()
         pieces = f" in {self.now['runs']} runs since {self.now['since']}" if self.now["runs"] > 1 else ""
+        ends = "" if self.now["findings"] == 1 else "s"
         return f"{len(each)} targets, {min(each)} min each{pieces}, " \
-            f"{self.now['inputs']:,} inputs: {self.now['findings']} findings"
+            f"{self.now['inputs']:,} inputs: {self.now['findings']} finding{ends}"
 
 
 def run(options):
@@ -57,7 +58,7 @@ def run(options):
         return fuzz.fuzz(programs, target, 60 * minutes, seed, keep)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as several:
-        outcomes = list(several.map(one, fuzz.targets()))
+        outcomes = list(several.map(one, [name for name in fuzz.targets() if (options.only or "") in name]))
     problems = []
     for o in outcomes:
         print(f"  {o.target}: {o.runs:,} inputs, {len(o.findings)} findings", flush=True)

@@ -40,7 +40,7 @@ def main():
     parser.add_argument("--library", required=True, help="libfailing_calls.so")
     parser.add_argument("--short", action="store_true", help="as in CI")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", help="what is tried must have this in its name (failing_calls)")
+    parser.add_argument("--only", help="what is tried must have this in its name (failing_calls, fuzzers)")
     parser.add_argument("--minutes", type=int, help="for each fuzzer; 60, and 1 with --short (fuzzers)")
     parser.add_argument("--write", type=pathlib.Path, metavar="PAGE")
     parser.add_argument("parts", nargs="*", metavar="PART")
