@@ -24,6 +24,9 @@ const std::vector<exit_code>& exit_codes() {
        "flowrun test: rows differ from those that a test expects. flowrun plugins check: not all operators were tried. "
        "flowrun sort -c: the lines are out of order.",
        "Read the lines marked - (expected) and + (what came) above; flowrun test -v shows each test."},
+      {2, "flowrun sort has failed",
+       "As of GNU sort: wrong options, an input or an output that can't be used, too little memory.",
+       "The message says it. Other commands have codes of their own for each of these."},
       {number_of(error_kind::usage), "the command line is wrong",
        "An option or a command that doesn't exist, a value that isn't one, a FILE that is missing.",
        "Follow the help line of the message; flowrun COMMAND --help lists the options with examples."},

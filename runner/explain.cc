@@ -35,13 +35,6 @@ void explain_exit_code(const std::string& text) {
         "finished\n");
     return;
   }
-  if (number == 2) {
-    print(
-        "exit code 2: flowrun sort has failed, as GNU sort says it\n\n"
-        "causes   wrong options, an input or an output that can't be used, too little memory\n"
-        "to do    the message says it; other commands have codes of their own for these\n");
-    return;
-  }
   if (number > 128 && is_crash(number - 128)) {
     print(fmt::format(
         "exit code {}: crashed (128 + {}, as a shell shows it)\n\n"

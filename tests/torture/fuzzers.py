@@ -48,6 +48,10 @@ class tally:
 
 
 def run(options):
+    chosen = [name for name in fuzz.targets() if (options.only or "") in name]
+    if not chosen:
+        print(f"no fuzzer has '{options.only}' in its name: {', '.join(fuzz.targets())}", flush=True)
+        return result([], [f"no fuzzer of the name {options.only}"])
     minutes = options.minutes or (SHORT if options.short else LONG)
     programs = build("fuzz", "fuzzers") / "fuzz"
     keep = fuzz.default_keep() if options.short else KEPT
@@ -58,7 +62,7 @@ def run(options):
         return fuzz.fuzz(programs, target, 60 * minutes, seed, keep)
 
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as several:
-        outcomes = list(several.map(one, [name for name in fuzz.targets() if (options.only or "") in name]))
+        outcomes = list(several.map(one, chosen))
     problems = []
     for o in outcomes:
         print(f"  {o.target}: {o.runs:,} inputs, {len(o.findings)} findings", flush=True)
