@@ -292,6 +292,10 @@ class data_test(process_test):
         self.fails(
             65, self.flowrun("verify", "sorted.bin", "--type", "u24"), "ends within a row: 2 of 3 bytes behind 2 rows"
         )
+        self.write("short.bin", b"12345")
+        self.fails(
+            65, self.flowrun("verify", "short.bin", "--type", "u24"), "ends within a row: 2 of 3 bytes behind 1 row\n"
+        )
         done = self.shell("gzip -c sorted.bin | \"$0\" verify - --type 'bytes[40]'")
         self.assertEqual(done.returncode, 65, done.stderr)
         self.assertRegex(done.stderr, b"standard input ends within a row.*\n.*decompress it first")
