@@ -36,6 +36,7 @@ LONGEST = {"job_yaml": 6144, "csv": 2048, "inferred_csv": 2048, "json_lines": 20
 LONGEST_OTHERWISE = 1024
 # Beside the sanitizer's own memory, which is several times that of the program.
 MOST_MIB = 2048
+INTERRUPTED = 72  # libFuzzer's exit code after Ctrl-C
 
 
 @dataclasses.dataclass
@@ -99,6 +100,8 @@ def fuzz(programs, target, seconds, seed, keep):
                               text=True, errors="replace", cwd=folder)
         runs = re.search(r"stat::number_of_executed_units: *(\d+)|^(\d+) inputs", done.stderr + done.stdout, re.M)
         found = []
+        if done.returncode == INTERRUPTED:
+            return outcome(target, 0, [])
         if done.returncode != 0:
             keep.mkdir(parents=True, exist_ok=True)
             inputs = sorted(folder.glob("found-*"))

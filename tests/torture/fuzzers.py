@@ -1,7 +1,8 @@
 """R11: the fuzzers of tests/fuzz with the sanitizers, each for an hour, or a minute in short; as many at once as there
 are cores. Builds them first, in a build of their own. What led somewhere new stays in build/fuzzed, where the next run
 goes on: 20 targets take 10 hours of two cores, and `--minutes 15` four times is an hour, too. fuzzed.json beside this
-file adds up what was done, on whatever machine, as the table in docs/reliability.md says it."""
+file adds up what was done, on whatever machine, as the table in docs/reliability.md says it; a run that is stopped
+(Ctrl-C) counts with the targets that had ended."""
 
 import concurrent.futures
 import datetime
@@ -29,15 +30,20 @@ class tally:
         if path is not None and path.exists():
             self.now = json.loads(path.read_text())
 
-    def add(self, outcomes, minutes):
+    def begin(self):
         self.now["runs"] += 1
-        for o in outcomes:
-            ended_early = bool(o.findings)
-            self.now["minutes"][o.target] = self.now["minutes"].get(o.target, 0) + (0 if ended_early else minutes)
-            self.now["inputs"] += o.runs
-            self.now["findings"] += len(o.findings)
+
+    def add(self, o, minutes):
+        """Written at once: what a run has done counts, also when somebody stops it."""
+        ended_early = bool(o.findings) or o.runs == 0
+        self.now["minutes"][o.target] = self.minutes(o.target) + (0 if ended_early else minutes)
+        self.now["inputs"] += o.runs
+        self.now["findings"] += len(o.findings)
         if self.path is not None:
-            self.path.write_text(json.dumps(self.now, indent=1) + "\n")
+            self.path.write_text(json.dumps(self.now, indent=1, sort_keys=True) + "\n")
+
+    def minutes(self, target):
+        return self.now["minutes"].get(target, 0)
 
     def figure(self):
         each = self.now["minutes"].values()
@@ -57,19 +63,26 @@ def run(options):
     keep = fuzz.default_keep() if options.short else KEPT
     done = tally(TALLY if options.write else None)
     seed = options.seed + done.now["runs"]
+    done.begin()
 
-    def one(target):
-        return fuzz.fuzz(programs, target, 60 * minutes, seed, keep)
-
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as several:
-        outcomes = list(several.map(one, chosen))
+    chosen.sort(key=done.minutes)  # a run that is stopped leaves no target far behind the others
     problems = []
-    for o in outcomes:
-        print(f"  {o.target}: {o.runs:,} inputs, {len(o.findings)} findings", flush=True)
-        for f in o.findings:
-            print(f"{f.what}\nthe input: {f.path}", flush=True)
-            problems.append(f"{o.target}: {f.path}")
-        if o.runs == 0 and not o.findings:
-            problems.append(f"{o.target}: nothing was tried")
-    done.add(outcomes, minutes)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as several:
+        going = [several.submit(fuzz.fuzz, programs, name, 60 * minutes, seed, keep) for name in chosen]
+        try:
+            for ended in concurrent.futures.as_completed(going):
+                problems += problems_of(ended.result())
+                done.add(ended.result(), minutes)
+        finally:
+            several.shutdown(cancel_futures=True)
     return result([row("R11", "fuzzers, with the address and undefined-behaviour sanitizers", done.figure())], problems)
+
+
+def problems_of(o):
+    """Says what a fuzzer did, too."""
+    print(f"  {o.target}: {o.runs:,} inputs, {len(o.findings)} findings", flush=True)
+    for f in o.findings:
+        print(f"{f.what}\nthe input: {f.path}", flush=True)
+    if o.runs == 0 and not o.findings:
+        return [f"{o.target}: nothing was tried"]
+    return [f"{o.target}: {f.path}" for f in o.findings]
