@@ -129,10 +129,9 @@ class decoded_stream final : public byte_stream {
       return decoder_.decode(input_, to);
     } catch (const decoding_error& why) {
       if (why.wanted_bytes() == 0) fail(why, "is damaged");
-      const std::string wanted = why.wanted_bytes() > 1 ? format_bytes(why.wanted_bytes()) : "more";
       throw error(error_kind::resources,
-                  fmt::format("{}: decoding it takes {}, and its reader has {}: {}", path_, wanted,
-                              format_bytes(memory_bytes_), why.what()),
+                  fmt::format("{}: decoding it takes {}, and its reader has {}: {}", path_,
+                              format_bytes(why.wanted_bytes()), format_bytes(memory_bytes_), why.what()),
                   "give the job more memory (resources: {memory: …}), or compress the file with a smaller window");
     }
   }

@@ -16,7 +16,7 @@ namespace flowrun::io {
 // Content that can't be decoded. what() says what is wrong with it, without file and place.
 class decoding_error : public std::runtime_error {
  public:
-  // `wanted_bytes`: nothing is wrong but that decoding would take so much memory (1: it isn't known how much).
+  // `wanted_bytes`: nothing is wrong but that decoding would take so much memory.
   explicit decoding_error(const std::string& what, uint64_t wanted_bytes = 0)
       : std::runtime_error(what), wanted_bytes_(wanted_bytes) {}
   uint64_t wanted_bytes() const { return wanted_bytes_; }

@@ -125,9 +125,9 @@ std::string decoded(encoding how, std::string_view content, size_t step = SIZE_M
   return out;
 }
 
-std::string refusal(encoding how, std::string_view content, uint64_t memory_bytes = much) {
+std::string refusal(encoding how, std::string_view content, uint64_t memory_bytes = much, size_t step = SIZE_MAX) {
   try {
-    decoded(how, content, SIZE_MAX, 64 * KiB, memory_bytes);
+    decoded(how, content, step, 64 * KiB, memory_bytes);
   } catch (const decoding_error& e) {
     return e.what();
   }
@@ -233,6 +233,21 @@ TEST(zstd, skippable_frames_are_skipped) {
   const std::string content = skipped + zstd_compressed(text) + skipped + zstd_compressed("x") + skipped;
   EXPECT_EQ(recognise(bytes_of(content)), encoding::zstd);
   for (const size_t step : {size_t{1}, SIZE_MAX}) EXPECT_EQ(decoded(encoding::zstd, content, step), text + "x");
+}
+
+// A frame of libzstd, of `size` bytes of text as its header says, whose one block is empty.
+std::string empty_zstd_frame(uint16_t size, char block) {
+  const auto declared = static_cast<uint16_t>(size - 256);
+  return std::string("\x28\xb5\x2f\xfd\x40\x50", 6) + static_cast<char>(declared & 0xff) +
+         static_cast<char>(declared >> 8) + block + std::string(2, '\0');
+}
+
+TEST(zstd, a_frame_has_the_size_that_its_header_says) {
+  constexpr char raw = 1, compressed = 5;
+  for (const size_t step : {size_t{1}, size_t{7}, SIZE_MAX})
+    for (const char block : {raw, compressed})
+      EXPECT_THAT(refusal(encoding::zstd, zstd_compressed("x") + empty_zstd_frame(6477, block), much, step),
+                  HasSubstr("a frame should have 6477 bytes of text, as its header says, and has 0"));
 }
 
 TEST(recognise, only_what_is_sure) {
