@@ -392,7 +392,11 @@ bool check_parameters(const specs::Node& spec, const operator_declaration& decla
       parameter_declaration column;
       column.name = entry.key();
       column.kind = parameter_kind::expression;
-      checker.scalar(column, entry.value());
+      if (specs::is_map(entry.value()))
+        checker.fail(entry.value().position(), fmt::format("'{}' is a map", entry.key()), describe(column),
+                     fmt::format("what is in it stands directly under with:, without '{}'", entry.key()));
+      else
+        checker.scalar(column, entry.value());
     } else {
       std::string hint = parameter_known_elsewhere(entry.key(), names);
       const std::vector<std::string>& of_node = specs::node_keys();
