@@ -139,7 +139,7 @@ exec::operator_definition word<"tokens">() {
   d.parameters = {
       {.name = "text", .kind = plan::parameter_kind::expression, .required = true, .help = "The text to cut."},
       {.name = "as",
-       .kind = plan::parameter_kind::text,
+       .kind = plan::parameter_kind::new_column,
        .default_text = "token",
        .help = "The name of the token's column."},
       {.name = "keep",

@@ -41,6 +41,7 @@ enum class parameter_kind {
   aggregates,         // a map {name: "count()" | "sum(x)" | "min(x)" | "max(x)" | "first(x)" | "last(x)"}
   nodes,              // nodes inside of the node: {id: {op: …}} (loop, if)
   carried,            // a map {name: {rows: …} | {from: …} | {value: …}} (loop)
+  new_column,         // the name of a column that the node adds
   texts_by_name,      // a map {name: text}: nodes or expressions (loop, if)
   texts,              // a text or a list of texts, which may be empty
   column_texts,       // a map {column of the node's row type: text} (file.read_csv)

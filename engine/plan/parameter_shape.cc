@@ -41,7 +41,12 @@ class shape_checker {
       case parameter_kind::aggregates:
       case parameter_kind::column_texts: return map_of_texts(p, v);
       case parameter_kind::texts_by_name: return ids_with(p, v, false);
-      case parameter_kind::carried: return ids_with(p, v, true);
+      case parameter_kind::carried: return carried(p, v);
+      case parameter_kind::new_column:
+        scalar(p, v);
+        if (specs::is_scalar(v) && !specs::is_null(v) && !specs::is_unresolved(v) && !specs::text(v).empty())
+          column_name(v.position(), specs::text(v));
+        return;
       case parameter_kind::nodes: return wrong(p, v);  // nodes are no part of `with`, once they are read
       case parameter_kind::column_pairs: return specs::is_map(v) ? map_of_texts(p, v) : texts(p, v);
       case parameter_kind::named_columns:
@@ -205,6 +210,16 @@ class shape_checker {
     }
   }
 
+  void carried(const parameter_declaration& p, const Value& v) {
+    ids_with(p, v, true);
+    for (const specs::Entry& entry : v.map().entries()) {
+      const Value* const rows = specs::is_map(entry.value()) ? specs::find(entry.value(), "rows") : nullptr;
+      if (rows == nullptr) continue;
+      for (const Value& row : rows->list().items())
+        for (const specs::Entry& field : row.map().entries()) column_name(field);
+    }
+  }
+
   void rule(const parameter_declaration& p, const Value& v) {
     if (!specs::is_map(v)) return wrong(p, v);
     static const std::vector<std::string> parts = {"from", "when", "set", "push", "emit", "to"};
@@ -324,6 +339,7 @@ std::string describe(const parameter_declaration& p) {
     case parameter_kind::nodes: return "a map of nodes {id: {op: …}}";
     case parameter_kind::carried:
       return "a map {name: {rows: [{column: value}], type: T}, or {from: INPUT}, or {value: expression}}";
+    case parameter_kind::new_column: return "the name of a new column";
     case parameter_kind::texts_by_name: return "a map {name: node or expression}";
     case parameter_kind::texts: return "a text, or a list of texts";
     case parameter_kind::column_texts: return "a map {column: text}";

@@ -102,6 +102,9 @@ json parameter_schema(const parameter_declaration& p) {
     case parameter_kind::expression_rows: out = list_of(map_of(expression, column_pattern)); break;
     case parameter_kind::nodes: out = map_of(reference("node"), id_pattern); break;
     case parameter_kind::carried: out = map_of(reference("carried"), id_pattern); break;
+    case parameter_kind::new_column:
+      out = {{"type", "string"}, {"pattern", std::string(column_pattern) + "|\\$\\{"}};
+      break;
     case parameter_kind::texts_by_name: out = map_of(expression, id_pattern); break;
     case parameter_kind::texts: out = one_or_list(text); break;
     case parameter_kind::column_texts: out = map_of(text, column_pattern); break;

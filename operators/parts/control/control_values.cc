@@ -91,6 +91,10 @@ given_rows check_rows(plan::node_checker& node, const specs::Value& rows, record
       node.fault_at(row.position(), fmt::format("a row is {}", specs::kind_name(row)), "a map {column: value}");
       return {};
     }
+    if (row.map().entries().empty() && type.num_columns() == 0) {
+      node.fault_at(row.position(), "a row without columns", "a map {column: value}; rows: [] for no rows");
+      return {};
+    }
     std::vector<record::column> columns;
     std::map<std::string, expr::expression> values;
     for (const specs::Entry& entry : row.map().entries()) {

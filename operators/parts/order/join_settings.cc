@@ -69,7 +69,7 @@ std::vector<plan::parameter_declaration> join_parameters() {
        .help = "Which rows the output has."},
       rename_parameter("right"),
       {.name = "matched",
-       .kind = plan::parameter_kind::text,
+       .kind = plan::parameter_kind::new_column,
        .help =
            "Name of a u8 column to add: 1 for a row of left only, 2 of right only, 3 of both; not with semi and anti."},
       {.name = "skip",

@@ -142,7 +142,7 @@ std::vector<plan::parameter_declaration> scan_parameters() {
        .kind = parameter_kind::columns,
        .help = "Starts anew, as at the first row, whenever one of these columns changes."},
       {.name = "number",
-       .kind = parameter_kind::text,
+       .kind = parameter_kind::new_column,
        .help = "Shorthand: adds a u64 column with the row's number, from 0."},
       {.name = "prefix_sum",
        .kind = parameter_kind::named_expressions,

@@ -7,15 +7,13 @@
 #include <utility>
 
 #include "engine/base/error.h"
-#include "engine/expr/expression.h"
-#include "specs/value.h"
 
 namespace flowrun::operators {
 
 plan::parameter_declaration file_column_parameter() {
   plan::parameter_declaration p;
   p.name = "file_column";
-  p.kind = plan::parameter_kind::text;
+  p.kind = plan::parameter_kind::new_column;
   p.help = "Adds a last column of this name, a string: the path of the file that the row came from.";
   return p;
 }
@@ -23,11 +21,6 @@ plan::parameter_declaration file_column_parameter() {
 record::row_type with_file_column(plan::node_checker& node, const record::row_type& type) {
   if (!node.has("file_column")) return type;
   const std::string name = node.text("file_column");
-  if (!specs::is_column_name(name) || expr::is_reserved_word(name)) {
-    node.fault_at_parameter("file_column", fmt::format("'{}' can't name a column", name),
-                            "a letter or _, then letters, digits and _");
-    return type;
-  }
   if (type.index_of(name)) {
     node.fault_at_parameter("file_column", fmt::format("the rows have a column '{}' already", name), "another name");
     return type;
