@@ -10,6 +10,7 @@
 #include "engine/expr/chunk_writer.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/primitive.h"
+#include "engine/expr/scalars.h"
 #include "engine/expr/value_graph.h"
 
 namespace flowrun::expr {
@@ -340,8 +341,9 @@ state_program_builder::state_program_builder(record::row_type input, std::vector
     : state_(std::make_unique<state>(std::move(input), std::move(variables))) {
   FLOWRUN_CHECK(initial.size() == state_->variables.size());
   for (size_t k = 0; k < initial.size(); ++k) {
-    const node_ptr start = convert(initial[k].root(), state_->variables[k].type);
-    FLOWRUN_CHECK(start != nullptr && start->constant);
+    FLOWRUN_CHECK(initial[k].type() == state_->variables[k].type);
+    const node_ptr start = constant_value(initial[k].root());
+    FLOWRUN_CHECK(start != nullptr);
     state_cell cell;
     cell.is_text = start->type.is_text();
     cell.initial_lane = start->imm;
@@ -355,9 +357,8 @@ state_program_builder::~state_program_builder() = default;
 
 void state_program_builder::set(size_t index, const expression& value) {
   FLOWRUN_CHECK(index < state_->variables.size());
-  const node_ptr converted = convert(value.root(), state_->variables[index].type);
-  FLOWRUN_CHECK(converted != nullptr);
-  state_->now[index] = state_->insert(converted);
+  FLOWRUN_CHECK(value.type() == state_->variables[index].type);
+  state_->now[index] = state_->insert(value.root());
   state_->has_assignments = true;
 }
 

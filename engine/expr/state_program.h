@@ -48,14 +48,13 @@ class state_program {
 
 class state_program_builder {
  public:
-  // `initial[k]` is a constant expression that can be converted to state[k].type. Expressions given below are compiled
+  // `initial[k]` is a constant expression of the type state[k].type. Expressions given below are compiled
   // against a scope with row = &input, row_number = true and state = `state`.
   state_program_builder(record::row_type input, std::vector<variable> state, const std::vector<expression>& initial);
   state_program_builder(state_program_builder&&) noexcept;
   ~state_program_builder();
 
-  // state[index] = value, after the assignments so far. The value is converted to the variable's type
-  // (expression::converted_to must allow it). Follows reset_on_change.
+  // state[index] = value, after the assignments so far; of the type state[index].type. Follows reset_on_change.
   void set(size_t index, const expression& value);
   // The state starts anew whenever one of `keys` (over the row, without state) differs from the previous row's: as keys
   // do (record/key.h), so -0.0 differs from 0.0 and a NaN not from itself.

@@ -95,6 +95,21 @@ nodes:
         self.assertEqual(self.read("scalars.csv"), "1.30,2\n")
         self.assertEqual(self.read("known.csv"), "-1.000\n12.500\n")
 
+    def test_scalars_that_do_not_fit_where_a_scan_wants_them(self):
+        self.write("in.csv", f"0,{LARGEST}\n")
+        self.write("fine.csv", "0.000001\n")
+        job = "flowrun: 1\n" + NODES + """  fine: {op: file.read_csv, with: {path: fine.csv, type: {price: "decimal[6]"}}}
+  numbers: {op: generate, with: {rows: 5, columns: {i: i}}}
+  calc: {op: CALC}
+  out: {op: file.write_csv, in: calc, with: {path: out.csv}}
+"""
+        scan = "scan, in: numbers, scalars: {all: rows, fine: fine}, with: {state: {s: %s}, set: {s: %s}, emit: {s: s}}"
+        message = ", in units of the last digit, does not fit"
+        self.refuses(65, job.replace("CALC", scan % ("all.price * 100 + fine.price", "s")), "node 'calc'", message)
+        self.refuses(65, job.replace("CALC", scan % ("fine.price", "all.price")), "node 'calc'", message)
+        self.succeeds(job.replace("CALC", scan % ("fine.price", "all.price * 0 + s * i")))
+        self.assertEqual(self.read("out.csv"), "0.000000\n" * 5)
+
     def test_tests_of_a_job(self):
         job = """flowrun: 1
 nodes:

@@ -202,8 +202,7 @@ class pq_scan_source final : public exec::source {
     return item_fields(record::row_type(std::move(columns)), s.order);
   }
   expr::event_state& prepared_state() {
-    for (size_t k = 0; k < settings_.state.size(); ++k)
-      state_.initial.push_back(settings_.initial[k].converted_to(settings_.state[k].type)->constant_bits().value_or(0));
+    for (const expr::expression& value : settings_.initial) state_.initial.push_back(value.constant_bits().value());
     state_.cells = state_.initial;
     return state_;
   }

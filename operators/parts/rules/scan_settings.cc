@@ -29,7 +29,7 @@ void read_state(plan::node_checker& node, scan_settings& s) {
   }
   const expr::scope scope{.row = &node.input_type(), .row_number = true, .state = s.state};
   if (node.has("set")) s.updates = node.named_expressions("set", scope);
-  for (const auto& [name, value] : s.updates) {
+  for (auto& [name, value] : s.updates) {
     const auto variable =
         std::find_if(s.state.begin(), s.state.end(), [&, n = &name](const auto& v) { return v.name == *n; });
     if (variable == s.state.end()) {
@@ -37,7 +37,9 @@ void read_state(plan::node_checker& node, scan_settings& s) {
       for (const expr::variable& v : s.state) names.push_back(v.name);
       node.fault_at_parameter("set." + name, fmt::format("'{}' is not a variable of `state`", name), one_of(names),
                               did_you_mean(name, names));
-    } else if (!value.converted_to(variable->type)) {
+    } else if (auto converted = value.converted_to(variable->type)) {
+      value = *std::move(converted);
+    } else {
       const expr::problem why = expr::conversion_problem(value, variable->type);
       node.fault_at_parameter("set." + name,
                               fmt::format("{}, the state '{}' is {}", why.message, name, to_string(variable->type)),

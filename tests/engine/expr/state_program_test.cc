@@ -27,6 +27,9 @@ struct program_text {
     builder = std::make_unique<state_program_builder>(item, names.state, initial);
   }
   expression over(const std::string& text) const { return testing::compiled_ok(text, names); }
+  void set(size_t index, const std::string& text) {
+    builder->set(index, over(text).converted_to(names.state[index].type).value());
+  }
   void emit(const std::vector<std::pair<std::string, std::string>>& columns) {
     std::vector<std::pair<std::string, expression>> compiled;
     for (const auto& [name, text] : columns) compiled.push_back({name, over(text)});
@@ -57,8 +60,8 @@ std::vector<row> run(state_program& program, const std::vector<row>& rows, size_
 
 TEST(state_program, sums_and_numbers_rows) {
   program_text text({{"total", "i64(0)"}, {"n", "0"}});
-  text.builder->set(0, text.over("total + x"));
-  text.builder->set(1, text.over("n + 1"));
+  text.set(0, "total + x");
+  text.set(1, "n + 1");
   text.emit({{"n", "n"}, {"total", "total"}, {"name", "name"}, {"at", "row_number"}, {"twice", "total * 2 + x"}});
   state_program program = text.builder->build();
   const auto rows = items(3000);
@@ -80,9 +83,9 @@ TEST(state_program, assignments_see_those_before_them) {
   // Fibonacci: swapping needs the old values of both.
   program_text text({{"a", "0"}, {"b", "1"}, {"t", "0"}});
   text.emit({{"before", "a"}});
-  text.builder->set(2, text.over("a"));
-  text.builder->set(0, text.over("b"));
-  text.builder->set(1, text.over("t + b"));
+  text.set(2, "a");
+  text.set(0, "b");
+  text.set(1, "t + b");
   state_program program = text.builder->build();
   const auto out = run(program, items(8), 8);
   std::vector<uint64_t> seen;
@@ -92,9 +95,9 @@ TEST(state_program, assignments_see_those_before_them) {
 
 TEST(state_program, variables_can_change_places) {
   program_text text({{"a", "1"}, {"b", "2"}, {"t", "0"}});
-  text.builder->set(2, text.over("a"));
-  text.builder->set(0, text.over("b"));
-  text.builder->set(1, text.over("t"));
+  text.set(2, "a");
+  text.set(0, "b");
+  text.set(1, "t");
   text.emit({{"a", "a"}, {"b", "b"}});
   state_program program = text.builder->build();
   const row swapped = {uint64_t{2}, uint64_t{1}}, back = {uint64_t{1}, uint64_t{2}};
@@ -104,7 +107,7 @@ TEST(state_program, variables_can_change_places) {
 // Both texts lie in the input batch, so the result shares its heap: what the state chooses must stay where it is.
 TEST(state_program, chooses_between_texts_of_the_input) {
   program_text text({{"limit", "3"}, {"n", "0"}});
-  text.builder->set(1, text.over("n + 1"));
+  text.set(1, "n + 1");
   text.emit({{"chosen", "if(x >= limit, name, name[0:2])"}, {"n", "n"}});
   state_program program = text.builder->build();
   const auto rows = items(500);
@@ -121,9 +124,9 @@ TEST(state_program, chooses_between_texts_of_the_input) {
 TEST(state_program, starts_anew_with_each_group) {
   program_text text({{"best", "-1000"}, {"first", "''"}, {"n", "0"}});
   text.builder->reset_on_change({text.over("group")});
-  text.builder->set(0, text.over("max(best, x)"));
-  text.builder->set(1, text.over("if(n == 0, name, first)"));
-  text.builder->set(2, text.over("n + 1"));
+  text.set(0, "max(best, x)");
+  text.set(1, "if(n == 0, name, first)");
+  text.set(2, "n + 1");
   text.emit({{"group", "group"}, {"best", "best"}, {"first", "first"}, {"n", "n"}});
   state_program program = text.builder->build();
   const auto rows = items(2000);
@@ -142,7 +145,7 @@ TEST(state_program, starts_anew_with_each_group) {
 TEST(state_program, groups_by_texts_and_several_keys) {
   program_text text(std::vector<std::pair<std::string, std::string>>{{"n", "0"}});
   text.builder->reset_on_change({text.over("name[0:2]"), text.over("x > 0")});
-  text.builder->set(0, text.over("n + 1"));
+  text.set(0, "n + 1");
   text.emit({{"n", "n"}});
   state_program program = text.builder->build();
   const auto rows = items(1500);
@@ -161,10 +164,10 @@ TEST(state_program, groups_by_texts_and_several_keys) {
 TEST(state_program, emits_where_the_condition_holds) {
   // Rows that raise the maximum, with the text of the one before.
   program_text text({{"highest", "-1000"}, {"rises", "false"}, {"holder", "'nobody'"}, {"former", "''"}});
-  text.builder->set(1, text.over("x > highest"));
-  text.builder->set(3, text.over("holder"));
-  text.builder->set(0, text.over("max(x, highest)"));
-  text.builder->set(2, text.over("if(rises, concat(name, '!'), holder)"));
+  text.set(1, "x > highest");
+  text.set(3, "holder");
+  text.set(0, "max(x, highest)");
+  text.set(2, "if(rises, concat(name, '!'), holder)");
   text.builder->emit_when(text.over("rises"));
   text.emit({{"x", "x"}, {"former", "former"}, {"name", "name"}});
   state_program program = text.builder->build();
@@ -188,8 +191,8 @@ TEST(state_program, emits_where_the_condition_holds) {
 TEST(state_program, state_that_is_only_passed_on) {
   program_text text({{"last", "i64(7)"}, {"fixed", "3"}, {"word", "'w'"}});
   text.emit({{"before", "last"}, {"fixed", "fixed"}, {"word", "word"}, {"key", "group"}});
-  text.builder->set(0, text.over("x"));
-  text.builder->set(2, text.over("word[0:1]"));
+  text.set(0, "x");
+  text.set(2, "word[0:1]");
   state_program program = text.builder->build();
   const auto rows = items(3);
   const std::vector<row> expected = {{int64_t{7}, uint64_t{3}, std::string("w"), rows[0][0]},
