@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/expr/decimals.h"
 #include "engine/expr/function_table.h"
@@ -71,6 +72,19 @@ node_ptr scaled_up(const call_site& s, const node_ptr& value, uint64_t unit) {
   }
 }
 
+// To the nearest of what doesn't fit in an i64, units of 10^`dropped`: `dropped` is 19 or more.
+node_ptr rounded_to_beyond_i64(const call_site& s, value_type type, int64_t dropped) {
+  constexpr int64_t half = 5 * record::powers_of_ten[record::max_decimal_scale];
+  static_assert(half > std::numeric_limits<int64_t>::max() / 2);
+  const node_ptr& x = s.args[0];
+  // Of the next units every decimal is less than half.
+  if (dropped > record::max_decimal_scale + 1) return number_node(type, 0);
+  const node_ptr nearest = op_node(opcode::div_i, type, {x, number_node(i64, half)});
+  const int64_t zeros = dropped - x->type.scale;  // of the unit, in units of `type`: 1 to 19
+  const node_ptr tens = scaled_up(s, nearest, static_cast<uint64_t>(record::powers_of_ten[zeros - 1]));
+  return scaled_up(s, tens, 10);
+}
+
 }  // namespace
 
 std::span<const function> decimal_functions() { return table; }
@@ -91,8 +105,7 @@ node_ptr rounded_decimal(const call_site& s, rounding how) {
   if (digits >= scale) return x;
   const value_type type = value_type::decimal(static_cast<uint32_t>(std::max<int64_t>(digits, 0)));
   const int64_t dropped = scale - digits;
-  if (dropped > record::max_decimal_scale)
-    return number_node(type, 0);  // every decimal is less than half of such a unit
+  if (dropped > record::max_decimal_scale) return rounded_to_beyond_i64(s, type, dropped);
   const auto unit = static_cast<uint64_t>(record::powers_of_ten[static_cast<size_t>(dropped)]);
   const node_ptr by = number_node(i64, unit);
   node_ptr out;

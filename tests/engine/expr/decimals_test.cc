@@ -250,6 +250,18 @@ TEST(decimals, are_rounded_from_all_digits_of_a_constant) {
   EXPECT_THAT(beyond.expected, HasSubstr("-9223372036854775808 to 9223372036854775807"));
 }
 
+TEST(decimals, are_rounded_to_more_digits_than_an_integer_has) {
+  EXPECT_EQ(shown("round(to_decimal('92233720368547758.07', 2), -17)"), "100000000000000000");
+  EXPECT_EQ(shown("round(to_decimal('-50000000000000000.00', 2), -17)"), "-100000000000000000");
+  EXPECT_EQ(shown("round(to_decimal('49999999999999999.99', 2), -17)"), "0");
+  EXPECT_EQ(shown("round(to_decimal('-49999999999999999.99', 2), -17)"), "0");
+  EXPECT_EQ(shown("round(to_decimal('9.223372036854775807', 18), -1)"), "10");
+  EXPECT_EQ(shown("round(to_decimal('92233720368547758.07', 2), -18)"), "0");
+  EXPECT_EQ(shown("round(to_decimal(4999999999999999999, 0), -19)"), "0");
+  EXPECT_EQ(shown("round(to_decimal(9223372036854775807, 0), -20)"), "0");
+  EXPECT_THAT(refusal("round(to_decimal(5000000000000000000, 0), -19)").message, HasSubstr("does not fit"));
+}
+
 TEST(decimals, that_become_too_large_say_so) {
   try {
     value_over("price + rate", most, 0, 0, 0, 0, 0);
