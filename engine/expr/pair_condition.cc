@@ -13,6 +13,7 @@
 #include "engine/expr/node.h"
 #include "engine/expr/outside_call.h"
 #include "engine/expr/primitive.h"
+#include "engine/expr/scalars.h"
 
 namespace flowrun::expr {
 
@@ -163,7 +164,11 @@ class pair_condition::compiler {
       for (size_t i = 0; i < 2; ++i)
         if (args[i]->is_number_constant()) return (args[i]->imm != 0) == is_and ? args[1 - i] : args[i];
     }
-    return op_node(n->op, n->type, std::move(args), n->imm);
+    node_ptr out = op_node(n->op, n->type, std::move(args), n->imm);
+    if (rows_.of(n) != 0) return out;
+    // Of scalars alone: numbers that vary from run to run are not folded by themselves.
+    const node_ptr value = constant_value(out);
+    return value != nullptr ? value : out;
   }
 
   // The same over the stream's own rows.

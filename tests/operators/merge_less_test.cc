@@ -74,6 +74,22 @@ TEST(merge_less, is_a_stable_merge) {
   merge_case(10, 3, 300, "false", [](const item&, const item&) { return false; });
 }
 
+// Numbers that vary from run to run; with texts and calls around them they are as good as constants.
+TEST(merge_less, scalars_that_are_known_at_the_run) {
+  const rows b = {"5"}, in = {"0", "1", "2"};
+  for (const std::string condition :
+       {"length(string(all.k)) > 0", "string(all.k) in ('5', '6')", "regex_matches(string(all.k), '[0-9]')",
+        "all.k + 1 > 5", "to_decimal(all.k, 2) * 2 > 9"})
+    EXPECT_EQ(
+        run_all_ways("b: {op: test.rows, with: {type: {k: u64}}}\n"
+                     "in0: {op: test.rows, with: {type: {i: u64}}}\nin1: {op: test.rows, with: {type: {i: u64}}}\n"
+                     "x: {op: merge, in: [in0, in1], scalars: {all: b}, with: {less: \"if(" +
+                         condition + ", a.i < b.i, a.i > b.i)\"}}\n" + out_of_x,
+                     {{"b", b}, {"in0", in}, {"in1", in}}),
+        rows({"0", "0", "1", "1", "2", "2"}))
+        << condition;
+}
+
 // The last step of DC3 (Kärkkäinen, Sanders 2003): suffixes of all three classes, each with what comparing it takes.
 void suffix_case(uint64_t seed, size_t length, int letters) {
   std::mt19937_64 random(seed);
