@@ -18,6 +18,7 @@
 #include "engine/expr/literal_length.h"
 #include "engine/expr/membership.h"
 #include "engine/expr/named_parameter.h"
+#include "engine/expr/outside_function.h"
 #include "engine/expr/scalars.h"
 #include "engine/expr/times.h"
 #include "engine/expr/words_of_sql.h"
@@ -38,7 +39,7 @@ class checker {
  public:
   checker(const scope& names, std::vector<problem>& problems) : names_(names), problems_(problems) {}
 
-  node_ptr check(const syntax& s) {
+  node_ptr check(const syntax& s) try {
     switch (s.kind) {
       case syntax_kind::integer: return number_node(value_type::of(type_kind::u64), s.integer, true);
       case syntax_kind::real: return real_literal_node(lane::f(s.integer), s.text);
@@ -56,6 +57,8 @@ class checker {
       case syntax_kind::nothing: break;
     }
     return nullptr;
+  } catch (const call_failed& no) {  // over constants it is computed at once
+    return fault(s.offset, no.what(), "", no.hint());
   }
 
  private:

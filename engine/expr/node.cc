@@ -1,6 +1,8 @@
 // Construction of nodes, and constant folding with the very kernels that would run otherwise.
 #include "engine/expr/node.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
 
@@ -9,6 +11,7 @@
 #include "engine/expr/kernels.h"
 #include "engine/expr/outside_call.h"
 #include "engine/expr/text_kernels.h"
+#include "engine/record/row_too_large.h"
 
 namespace flowrun::expr {
 
@@ -28,7 +31,10 @@ node_ptr leaf(opcode op, value_type type, uint64_t imm) {
   return n;
 }
 
-// Constants that are neither operands nor results of text primitives never come here.
+constexpr uint64_t most_constant_bytes = 16 * MiB;
+
+// Throws call_failed where a text is too long. Constants that are neither operands nor results of text primitives never
+// come here.
 node_ptr fold_text(const node& n) {
   std::vector<uint64_t> lanes(n.args.size());
   std::vector<std::string_view> views(n.args.size());
@@ -41,7 +47,7 @@ node_ptr fold_text(const node& n) {
   }
   record::batch_pool pool;
   text_arena arena(pool);
-  arena.limit(16 * MiB);  // beyond that, a constant is a mistake
+  arena.limit(most_constant_bytes);
   uint64_t lane = 0;
   std::string_view view;
   text_call call;
@@ -51,7 +57,13 @@ node_ptr fold_text(const node& n) {
   call.arena = &arena;
   call.num_rows = 1;
   call.out = gives_text(n.op) ? static_cast<void*>(&view) : &lane;
-  text_kernel_for(n.op)(call);
+  try {
+    text_kernel_for(n.op)(call);
+  } catch (const record::row_too_large&) {
+    throw call_failed(error(error_kind::bad_data,
+                            fmt::format("a text of constants is longer than {}", format_bytes(most_constant_bytes)),
+                            "let it depend on a column, or cut it with text[0:n]"));
+  }
   if (!gives_text(n.op)) return n.known ? number_node(n.type, lane) : scalar_node(n.type, lane);
   auto folded = std::make_shared<node>();
   folded->op = opcode::text_constant;

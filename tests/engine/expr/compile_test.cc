@@ -431,6 +431,9 @@ TEST(expression_limits, deep_and_long_texts_are_refused) {
   refused("min(1" + repeat(", 1", 5000) + ")", "build on each other");
   refused("name" + repeat("[0:1]", 5000), "build on each other");
   refused(std::string(70000, ' '), "bytes long");
+  const std::string half = "pad_left('a', 10000000)";
+  refused("1 + length(concat(" + half + ", " + half + "))", "a text of constants is longer than 16.0 MiB");
+  EXPECT_EQ(compile("1 + length(concat(" + half + ", " + half + "))", all_names()).problems.at(0).offset, 11U);
   EXPECT_TRUE(compile("1" + repeat(" + src", 450), all_names()).value.has_value());
   EXPECT_TRUE(compile(repeat("(", 150) + "1" + repeat(")", 150), all_names()).value.has_value());
   // Each level of tuples uses its first element twice: shared, not repeated.

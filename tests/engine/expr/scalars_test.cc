@@ -115,6 +115,22 @@ TEST(scalars, fail_where_their_value_is_asked_for) {
   }
 }
 
+// A constant can't be so long, and rows can.
+TEST(scalars, make_texts_as_long_as_columns_do) {
+  const record::row_type row({{"x", value_type::of(type_kind::u64)}});
+  const scope names{.row = &row, .constants = values()};
+  const expression bound =
+      compile("length(concat(pad_left('a', t * 2000000), pad_left('b', t * 2000000)))", names).value->with(values());
+  EXPECT_THROW(bound.constant_bits(), call_failed);
+  row_program_builder builder(row);
+  builder.map({{"value", bound}});
+  record::batch_pool pool;
+  std::vector<record::batch> out;
+  builder.build().run(testing::pack(row, {{uint64_t{1}}}), 0, pool, out);
+  EXPECT_THAT(testing::unpack(record::row_type({{"value", value_type::of(type_kind::u64)}}), out),
+              ElementsAre(testing::row{uint64_t{28'000'000}}));
+}
+
 TEST(scalars, are_hidden_by_columns) {
   const record::row_type row({{"t", value_type::of(type_kind::f64)}});
   EXPECT_EQ(compile("t", scope{.row = &row, .constants = values()}).value->type(), value_type::of(type_kind::f64));
