@@ -140,7 +140,17 @@ class call_checker {
         node_.fault_at(entry.key_position(), fmt::format("the graph '{}' has no scalar '{}'", out_.graph, entry.key()),
                        names.empty() ? "graph, when, max_depth" : one_of(names), did_you_mean(entry.key(), names));
     }
+    const auto& parameters = node_.node().declaration->parameters;
     for (const specs::Param& p : graph_->scalars()) {
+      if (std::any_of(parameters.begin(), parameters.end(), [&](const auto& own) { return own.name == p.name(); })) {
+        node_.fault_at(p.position(),
+                       fmt::format("a call has a '{}' of its own, so no call can give this scalar", p.name()),
+                       "another name");
+        continue;
+      }
+      if (expr::is_reserved_word(p.name()))
+        node_.fault_at(p.position(), fmt::format("'{}' can't name a scalar: expressions use the word", p.name()),
+                       "another name");
       const specs::Value* given = specs::find(node_.node().spec->with(), p.name());
       if (given == nullptr && p.has_default_value()) given = &p.default_value();
       if (given == nullptr) {

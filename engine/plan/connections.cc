@@ -50,9 +50,10 @@ connector::endpoint connector::resolve(const specs::Input& input) {
   std::vector<std::string> ids;
   for (size_t i = 0; i < graph_.nodes.size(); ++i) {
     const std::string& id = graph_.nodes[i].id;
+    if (!specs::is_id(id)) continue;  // results of a body have names that nobody may read by
+    ids.push_back(id);
     // Of a body's stream each reader has a node of its own.
     if (id == input.from_node() && (end.node < 0 || used_.contains({end.node, 0}))) end.node = static_cast<int>(i);
-    if (specs::is_id(id)) ids.push_back(id);  // results of a body have names that no user can write
   }
   if (end.node < 0) {
     fail(input.position(), fmt::format("there is no node '{}'", input.from_node()), {},

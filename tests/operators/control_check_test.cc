@@ -97,6 +97,14 @@ TEST(control, finds_faults) {
   EXPECT_THAT(fault("times: 1, collect: {o: f, scalars: f}, " + body), HasSubstr("an output 'scalars' already"));
   EXPECT_THAT(fault("carry: {n: {rows: [{x: 1, y: 2}], type: {x: u8}}}, times: 1, collect: {o: f}, " + body),
               HasSubstr("the rows have no column 'y'"));
+  EXPECT_THAT(fault("carry: {cur: {from: a}}, next: {cur: \"next of cur\"}, times: 1, collect: {o: f}, " + body),
+              HasSubstr("there is no node 'next of cur'"));
+  const std::string more = "times: 1, collect: {o: f}, " + body;
+  EXPECT_THAT(fault("carry: {n: {rows: [{}, {x: 1}]}}, " + more), HasSubstr("a row without columns"));
+  EXPECT_THAT(fault("carry: {n: {rows: [{}]}}, next: {n: f}, " + more), HasSubstr("a row without columns"));
+  EXPECT_THAT(fault("carry: {n: {rows: [{}], type: {x: u8}}}, " + more), HasSubstr("the column 'x' is missing"));
+  EXPECT_THAT(fault("carry: {n: {rows: [{\"x[-1]\": 1}]}}, " + more), HasSubstr("'x[-1]' can't name a column"));
+  EXPECT_THAT(fault("carry: {n: {rows: [{row: 1}]}}, " + more), HasSubstr("'row' can't name a column"));
   EXPECT_THAT(fault("times: 1, body: {w: {op: test.sink, in: a}}"), HasSubstr("'w' can't write inside of 'l'"));
 }
 
@@ -131,6 +139,9 @@ TEST(control, branches_agree) {
   EXPECT_THAT(fault("condition: \"memory\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"), HasSubstr("u64"));
   EXPECT_THAT(fault("condition: \"a.y > 1\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: f}"),
               HasSubstr("'a' has no column 'y'"));
+  // Results are nodes inside, whose names nobody may read by.
+  EXPECT_THAT(fault("condition: \"rows(a) > 1\", then: {f: {op: map, in: a, with: {x: x}}}, out: {r: \"out r\", s: f}"),
+              HasSubstr("there is no node 'out r'"));
 }
 
 std::string fault_of_call(const std::string& with, const std::string& graph, const std::string& in = "{rows: a}") {
@@ -147,6 +158,10 @@ TEST(control, calls_fit_their_graphs) {
   EXPECT_EQ(fault_of_call("graph: g, n: \"2 + 2\"", graph, "a"), "none");
   EXPECT_EQ(fault_of_call("graph: g, n: \"rows(rows) * 2 + memory\"", graph), "none");
   EXPECT_THAT(fault_of_call("graph: g, n: rows(a)", graph), HasSubstr("'c' has no input 'a'"));
+  EXPECT_THAT(fault_of_call("graph: g", "in: {rows: any}, scalars: {when: {type: int, default: 3}}, " + nodes),
+              HasSubstr("a call has a 'when' of its own"));
+  EXPECT_THAT(fault_of_call("graph: g", "in: {rows: any}, scalars: {row: {type: int, default: 3}}, " + nodes),
+              HasSubstr("'row' can't name a scalar"));
   EXPECT_THAT(fault_of_call("graph: h", graph), HasSubstr("there is no graph 'h'"));
   EXPECT_THAT(fault_of_call("graph: g, m: 3", graph), HasSubstr("the graph 'g' has no scalar 'm'"));
   EXPECT_THAT(fault_of_call("graph: g, n: 0.5", graph), HasSubstr("this is no value for the scalar 'n'"));
