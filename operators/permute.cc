@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "engine/base/error.h"
 #include "engine/expr/conversion.h"
@@ -116,12 +117,13 @@ settings read(plan::node_checker& node) {
 }
 
 // Whether files decide how many rows come. Then a wrong number of rows is bad data, which the run finds, and not a
-// fault of the job.
-bool comes_from_files(const plan::graph& g, const plan::node& n) {
+// fault of the job. `been`: the nodes that were looked at, since many ways may lead to one.
+bool comes_from_files(const plan::graph& g, const plan::node& n, std::set<int>& been) {
   return std::any_of(n.inputs.begin(), n.inputs.end(), [&](const plan::input_port& in) {
     if (in.from_node < 0) return true;
+    if (!been.insert(in.from_node).second) return false;
     const plan::node& from = g.nodes[static_cast<size_t>(in.from_node)];
-    return from.declaration->name.starts_with("file.") || comes_from_files(g, from);
+    return from.declaration->name.starts_with("file.") || comes_from_files(g, from, been);
   });
 }
 
@@ -129,7 +131,8 @@ settings check(plan::node_checker& node) {
   settings s = read(node);
   if (!node.ok()) return s;
   const plan::row_estimate& estimate = node.input_estimate();
-  const bool fixed = estimate.exact && !comes_from_files(node.owner(), node.node());
+  std::set<int> been;
+  const bool fixed = estimate.exact && !comes_from_files(node.owner(), node.node(), been);
   if (s.matrix && fixed && estimate.rows != uint64_t{1} << s.matrix->num_bits())
     node.fault_at_input(0, fmt::format("the input has {} rows", estimate.rows),
                         fmt::format("{} rows, for {} bits", uint64_t{1} << s.matrix->num_bits(), s.matrix->num_bits()));

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "engine/base/error.h"
 
@@ -34,6 +36,10 @@ class search {
   void go(const std::string& directory, const std::vector<std::string>& parts, size_t at, int depth = 0) {
     const bool last = at + 1 == parts.size();
     if (parts[at] == "**" && !last) {
+      // Several ways may lead here, each with other directories for the `**` before; one is enough.
+      const auto [been, is_new] = least_depth_.try_emplace({directory, at}, depth);
+      if (!is_new && been->second <= depth) return;
+      been->second = depth;
       go(directory, parts, at + 1, depth);
       if (depth == most_depth) return;
       for (const std::string& name : names_in(directory))
@@ -84,6 +90,7 @@ class search {
   }
 
   path_matches& out_;
+  std::map<std::pair<std::string, size_t>, int> least_depth_;  // by directory and part
 };
 
 }  // namespace
@@ -101,7 +108,8 @@ path_matches match_paths(const std::string& pattern) {
     const size_t slash = std::min(pattern.find('/', at), pattern.size());
     const std::string part = pattern.substr(at, slash - at);
     if (!parts.empty() || has_wildcard(part)) {
-      if (!part.empty()) parts.push_back(part);
+      const bool is_said = part == "**" && !parts.empty() && parts.back() == "**";
+      if (!part.empty() && !is_said) parts.push_back(part);
     } else if (at == 0 && part.empty()) {
       directory = "/";
     } else if (!part.empty()) {

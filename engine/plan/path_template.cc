@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <filesystem>
 #include <utility>
 
@@ -160,6 +161,7 @@ std::string path_template::text_in(const std::string& directory) const {
 // Walks along both: reached[i][j] says that the first i symbols of one and the first j of the other may be one text.
 bool may_name_same(const path_template& a, const path_template& b) {
   const std::vector<symbol> x = symbols_of(a), y = symbols_of(b);
+  if (x.size() > PATH_MAX || y.size() > PATH_MAX) return false;  // no file has such a name
   std::vector<std::vector<bool>> reached(x.size() + 1, std::vector<bool>(y.size() + 1));
   reached[0][0] = true;
   for (size_t i = 0; i <= x.size(); ++i)

@@ -377,6 +377,10 @@ TEST(json_lines, faults_of_the_source) {
               ElementsAre(HasSubstr("'a' and 'c' would both have the value at \"x\", or a part of it")));
   EXPECT_THAT(faults_of(read_node(", names: {a: x.y, c: x}")), ElementsAre(HasSubstr("'a' and 'c' would both")));
   EXPECT_THAT(faults_of(read_node(", names: {a: \"x..y\"}")), ElementsAre(HasSubstr("has an empty key")));
+  std::string deep = "x";
+  for (int i = 0; i < 128; ++i) deep += ".x";
+  EXPECT_THAT(faults_of(read_node(", names: {a: " + deep + "}")), ElementsAre(HasSubstr("has 129 keys")));
+  EXPECT_THAT(faults_of(read_node(", names: {a: " + deep.substr(2) + "}")), IsEmpty());
   EXPECT_THAT(faults_of(read_node(", names: {a: \"\"}")), ElementsAre(HasSubstr("has an empty key")));
   EXPECT_THAT(faults_of(read_node(", names: {a: 'x\\y'}")),
               ElementsAre(HasSubstr("before neither a dot nor a backslash")));

@@ -157,6 +157,15 @@ TEST(permute, reports_faults) {
   EXPECT_THAT(faults("matrix: '10 01', n: 2"), ElementsAre(HasSubstr("n belongs to bits")));
 }
 
+// Each of these reads the one before twice.
+TEST(permute, looks_at_every_node_once) {
+  std::string nodes = "n0: {op: generate, with: {rows: 4, columns: {v: i}}}\n";
+  for (int i = 1; i <= 60; ++i)
+    nodes += fmt::format("n{}: {{op: merge, in: [n{}, n{}], with: {{by: [v]}}}}\n", i, i - 1, i - 1);
+  nodes += "x: {op: permute, in: n60, with: {bits: reverse, n: 2}}\n" + out_of_x;
+  EXPECT_THAT(faults_of(nodes), Not(IsEmpty()));
+}
+
 TEST(permute, gives_no_order) {
   EXPECT_EQ(output_of("in: {op: test.rows, with: {type: {v: u32}, sorted_by: [v]}}\n"
                       "x: {op: permute, in: in, with: {to: v}}\n" +

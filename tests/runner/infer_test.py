@@ -371,6 +371,22 @@ nodes:
         self.write("cut.pb", (self.dir / "visits.pb").read_bytes()[:-1])
         self.fails(65, self.flowrun("infer", "cut.pb", *shop, "--all"), "cut.pb: at byte", "the file ends within one")
 
+    def test_messages_within_messages_have_very_many_fields(self):
+        def part(number, content):
+            length = len(content)
+            return bytes([number << 3 | 2]) + (bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])) + content
+
+        def field(name, number, message):  # optional, a message
+            return part(2, part(1, name) + bytes([3 << 3, number, 4 << 3, 1, 5 << 3, 11]) + part(6, b".p.M%d" % message))
+
+        # Each holds the next one twice: 2^40 fields.
+        messages = [part(4, part(1, b"M%d" % i) + field(b"a", 1, i + 1) + field(b"b", 2, i + 1)) for i in range(40)]
+        messages.append(part(4, part(1, b"M40")))
+        self.write("x.desc", part(1, part(1, b"x.proto") + part(2, b"p") + b"".join(messages)))
+        self.write("x.pb", b"\x00" * 10)
+        done = self.flowrun("infer", "x.pb", "--descriptors", "x.desc", "--message", "p.M0")
+        self.fails(65, done, "there are more than 5,000 fields", "write the `type` by hand")
+
     def test_hints_in_runs(self):
         self.write("x.csv", "a,b\n1,2\n")
         job = "flowrun: 1\nnodes:\n  s: {op: file.read_csv, with: {path: x.csv, TYPE}}\n  w: {op: file.write_csv, in: s, with: {path: o}}\n"

@@ -22,6 +22,7 @@ namespace {
 namespace pb = google::protobuf;
 
 constexpr size_t most_columns = 2'000;
+constexpr size_t most_fields = 5'000;    // messages within messages may have very many
 constexpr uint64_t most_malformed = 10;  // one message in so many
 
 class protobuf_inference final : public source_inference {
@@ -128,14 +129,13 @@ class protobuf_inference final : public source_inference {
     }
     around_.push_back(&message);
     for (int i = 0; i < message.field_count(); ++i) {
+      if (++num_fields_ > most_fields) refuse_more_than(most_fields);
       const pb::FieldDescriptor& f = *message.field(i);
       const std::string path = (outer.empty() ? "" : outer + ".") + f.name();
       if (f.is_repeated() || f.type() == pb::FieldDescriptor::TYPE_GROUP) {
         left_out_.push_back(path);
       } else if (const auto type = usual_type(f)) {
-        if (paths_.size() == most_columns)
-          throw error(error_kind::bad_data, fmt::format("there are more than {} fields", format_count(most_columns)),
-                      "write the `type` by hand, with those that the job needs");
+        if (paths_.size() == most_columns) refuse_more_than(most_columns);
         paths_.push_back(path);
         has_presence_.push_back(f.has_presence());
         types_.push_back(f.enum_type() != nullptr ? record::value_type::of(record::type_kind::string) : *type);
@@ -144,6 +144,11 @@ class protobuf_inference final : public source_inference {
       }
     }
     around_.pop_back();
+  }
+
+  [[noreturn]] static void refuse_more_than(size_t most) {
+    throw error(error_kind::bad_data, fmt::format("there are more than {} fields", format_count(most)),
+                "write the `type` by hand, with those that the job needs");
   }
 
   [[noreturn]] void refuse(uint64_t offset) const {
@@ -174,6 +179,7 @@ class protobuf_inference final : public source_inference {
   std::vector<std::optional<size_t>> told_column_;
   std::vector<std::string> left_out_;
   std::vector<const pb::Descriptor*> around_;
+  size_t num_fields_ = 0;  // looked at
   message_layout layout_;
   std::unique_ptr<message_reader> reader_;
   std::string path_, first_malformed_;

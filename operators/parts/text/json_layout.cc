@@ -8,6 +8,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/excerpt.h"
+#include "engine/base/units.h"
 #include "operators/parts/text/csv_value.h"
 #include "operators/parts/text/json_text.h"
 
@@ -19,6 +20,8 @@ struct path_fault {
   std::string message, expected;
 };
 using keys = std::vector<std::string>;
+
+constexpr size_t most_keys = 128;  // of a path: what reads and writes calls itself for each
 
 std::variant<keys, path_fault> keys_of(std::string_view path) {
   keys out(1);
@@ -40,6 +43,9 @@ std::variant<keys, path_fault> keys_of(std::string_view path) {
     if (key.empty())
       return path_fault{fmt::format("the path {} has an empty key", quoted_excerpt(path)),
                         "keys with a dot between them, such as user.id"};
+  if (out.size() > most_keys)
+    return path_fault{fmt::format("the path {} has {} keys", quoted_excerpt(path), format_count(out.size())),
+                      fmt::format("{} keys at most", most_keys)};
   return out;
 }
 

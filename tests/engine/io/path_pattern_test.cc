@@ -52,6 +52,18 @@ TEST_F(path_pattern_test, any_directories) {
   EXPECT_THAT(matches("logs/**/z.gz"), ElementsAre("logs/z.gz"));
 }
 
+// As many ways as there are choices of seven of these directories, and seven of those between.
+TEST_F(path_pattern_test, any_directories_many_times) {
+  std::string path = home / "deep";
+  for (int i = 0; i < 60; ++i) std::filesystem::create_directories(path += i % 2 == 0 ? "/a" : "/b");
+  std::ofstream(path + "/x.gz") << "x";
+  const std::string found = path.substr(std::string(home / "").size()) + "/x.gz";
+  EXPECT_THAT(matches("deep/**/a/**/b/**/a/**/b/**/a/**/b/**/x.gz"), ElementsAre(found));
+  std::string often = "deep/";
+  for (int i = 0; i < 200'000; ++i) often += "**/";
+  EXPECT_THAT(matches(often + "x.gz"), ElementsAre(found));
+}
+
 TEST_F(path_pattern_test, a_file_whose_name_is_spelled_so_is_that_file) {
   EXPECT_FALSE(is_path_pattern(home / "odd/[1].csv"));
   EXPECT_TRUE(is_path_pattern(home / "odd/[12].csv"));

@@ -103,6 +103,8 @@ TEST(path_template, may_name_same) {
   EXPECT_FALSE(same("out/a={a}/x", "out/b={b}/x"));
   EXPECT_FALSE(same("one/{a}", "two/{a}"));
   EXPECT_FALSE(same("{a}/x", "{a}/y"));
+  const std::string long_name(300'000, 'x');  // longer than any path
+  EXPECT_FALSE(same(("{a}" + long_name).c_str(), ("{a}" + long_name).c_str()));
 }
 
 }  // namespace
