@@ -95,6 +95,14 @@ def every_type(rows=5000):
     return pa.table(columns), pa.table(expected)
 
 
+def varint(n):
+    """As Thrift's compact protocol has an integer."""
+    n, out = n << 1 if n >= 0 else -n * 2 - 1, b""
+    while n >= 128:
+        n, out = n >> 7, out + bytes([n & 127 | 128])
+    return out + bytes([n])
+
+
 class arrow_tests(plugin_tests):
     @classmethod
     def setUpClass(cls):
@@ -285,13 +293,18 @@ class flat_columns_test(arrow_tests):
         write_file(pa.table({"b": list(range(100000)), "a": values}), self.dir / "in", row_group_size=50000)
         self.refuses(65, job("arrow.read_parquet path: in"), "'in', row group 1, row 11234 (from 0): column 'a' is null")
 
-    def test_fewer_values_than_rows(self):
-        def varint(n):
-            n, out = n << 1, b""
-            while n >= 128:
-                n, out = n >> 7, out + bytes([n & 127 | 128])
-            return out + bytes([n])
+    def test_sizes_that_no_file_has(self):
+        write_file(pa.table({"text": [f"text{i}" for i in range(12345)]}), self.dir / "in", compression="none")
+        content = (self.dir / "in").read_bytes()
+        footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+        size = pq.ParquetFile(self.dir / "in").metadata.row_group(0).column(0).total_uncompressed_size
+        for wrong in (-size, size + (1 << 41)):
+            said = content[footer:-8].replace(varint(size), varint(wrong))
+            self.assertNotEqual(said, content[footer:-8])
+            self.write("in", content[:footer] + said + len(said).to_bytes(4, "little") + b"PAR1")
+            self.refuses(78, job("arrow.read_parquet path: in"), "cannot read 'in'", "its footer tells sizes that no file has")
 
+    def test_fewer_values_than_rows(self):
         rows = 12345
         table = pa.table({"a": list(range(rows)), "text": ["x"] * rows, "b": [None] + list(range(rows - 1))})
         for columns in (["a"], ["b"], ["text"], ["text", "a"]):

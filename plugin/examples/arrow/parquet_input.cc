@@ -103,6 +103,7 @@ class parquet_input final : public input_file {
       : doing_("cannot read '" + path + "'"), pool_(pool), file_(open_job_file(path, pool, std::move(count))) {
     const std::unique_ptr<parquet::arrow::FileReader> reader = make_reader({}, false);
     metadata_ = reader->parquet_reader()->metadata();
+    check_sizes();
     attempt(doing_, [&] { return reader->GetSchema(&schema_); });
     for (const parquet::arrow::SchemaField& field : reader->manifest().schema_fields)
       columns_.push_back(field.column_index);
@@ -171,6 +172,25 @@ class parquet_input final : public input_file {
     attempt(doing_, [&] { return builder.Open(file_, storage(is_large), metadata_); });
     builder.memory_pool(&pool_)->properties(rows);
     return attempt(doing_, [&] { return builder.Build(); });
+  }
+
+  // What a damaged footer says of sizes would else be counted with.
+  void check_sizes() const {
+    constexpr int64_t most_rows = int64_t{1} << 48, most_bytes = int64_t{1} << 40;
+    const auto is_wrong = [](int64_t size, int64_t most) { return size < 0 || size > most; };
+    bool wrong = is_wrong(metadata_->num_rows(), most_rows);
+    attempt(doing_, [&] {
+      for (int i = 0; i < num_portions(); ++i) {
+        const std::unique_ptr<parquet::RowGroupMetaData> group = metadata_->RowGroup(i);
+        wrong = wrong || is_wrong(group->num_rows(), most_rows);
+        for (int c = 0; c < group->num_columns(); ++c) {
+          const std::unique_ptr<parquet::ColumnChunkMetaData> chunk = group->ColumnChunk(c);
+          wrong = wrong || is_wrong(chunk->total_compressed_size(), most_bytes) ||
+                  is_wrong(chunk->total_uncompressed_size(), most_bytes);
+        }
+      }
+      return wrong ? arrow::Status::Invalid("its footer tells sizes that no file has") : arrow::Status::OK();
+    });
   }
 
   template <class Call>
