@@ -33,10 +33,9 @@ class tally:
     def begin(self):
         self.now["runs"] += 1
 
-    def add(self, o, minutes):
+    def add(self, o):
         """Written at once: what a run has done counts, also when somebody stops it."""
-        ended_early = bool(o.findings) or o.runs == 0
-        self.now["minutes"][o.target] = self.minutes(o.target) + (0 if ended_early else minutes)
+        self.now["minutes"][o.target] = self.minutes(o.target) + o.minutes
         self.now["inputs"] += o.runs
         self.now["findings"] += len(o.findings)
         if self.path is not None:
@@ -72,7 +71,7 @@ def run(options):
         try:
             for ended in concurrent.futures.as_completed(going):
                 problems += problems_of(ended.result())
-                done.add(ended.result(), minutes)
+                done.add(ended.result())
         finally:
             several.shutdown(cancel_futures=True)
     return result([row("R11", "fuzzers, with the address and undefined-behaviour sanitizers", done.figure())], problems)
