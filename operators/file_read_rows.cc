@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <deque>
 #include <filesystem>
-#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
 
 #include "engine/base/error.h"
 #include "engine/io/decoder.h"
+#include "operators/parts/files/boolean_bytes.h"
 #include "operators/parts/files/file_input.h"
 #include "operators/parts/files/row_cutter.h"
 #include "operators/parts/files/row_index.h"
@@ -99,27 +99,6 @@ settings check(plan::node_checker& node) {
               "was the file cut short, or is `type` not the type it was written with?");
 }
 
-// A bool is compared and used as a key as the byte that it is: one that is neither 0 nor 1 would be a third value.
-void check_booleans(const std::vector<record::column>& booleans, const record::batch& rows, const std::string& path,
-                    uint64_t first_row) {
-  if (booleans.empty()) return;
-  const std::byte* row = rows.rows;
-  for (size_t i = 0; i < rows.num_rows; ++i, row += rows.row_bytes)
-    for (const record::column& c : booleans)
-      if (row[c.offset] > std::byte{1}) [[unlikely]]
-        throw error(error_kind::bad_data,
-                    fmt::format("{}: in row {} (counted from 0) column '{}' is the byte {}, and a bool is 0 or 1", path,
-                                first_row + i, c.name, static_cast<unsigned>(row[c.offset])),
-                    "is `type` the type it was written with? A u8 is any byte");
-}
-
-std::vector<record::column> booleans_of(const record::row_type& type) {
-  std::vector<record::column> out;
-  std::copy_if(type.columns().begin(), type.columns().end(), std::back_inserter(out),
-               [](const record::column& c) { return c.type.is_boolean(); });
-  return out;
-}
-
 file_input::part part_of(const settings& s, const std::string& path) {
   const uint64_t row_bytes = s.type.row_bytes();
   const auto bytes = [row_bytes](uint64_t rows) {
@@ -133,7 +112,7 @@ class rows_source final : public exec::source {
   rows_source(exec::build_context& context, const settings& s)
       : row_bytes_(s.type.row_bytes()),
         from_(s.range.from),
-        booleans_(booleans_of(s.type)),
+        booleans_(s.type),
         options_(options(context, s)),
         input_(context.job, context.counters, parts(s), options_, beginning_at(context.begin_at)),
         cutter_(row_bytes_, record::shape_for(s.type, context.batches.target_bytes).max_rows, options_.max_held,
@@ -191,7 +170,7 @@ class rows_source final : public exec::source {
       b.row_bytes = row_bytes_;
       b.first_row = from_ + rows_queued_;
       b.owner = std::move(piece.owner);
-      check_booleans(booleans_, b, input_.path(), row);
+      booleans_.check(b, input_.path(), row);
       row += b.num_rows;
       rows_queued_ += b.num_rows;
       batches_.push_back(std::move(b));
@@ -200,7 +179,7 @@ class rows_source final : public exec::source {
 
   const uint32_t row_bytes_;
   const uint64_t from_;
-  const std::vector<record::column> booleans_;
+  const boolean_bytes booleans_;
   const io::file_reader_options options_;
   file_input input_;
   row_cutter cutter_;

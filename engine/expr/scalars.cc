@@ -82,6 +82,7 @@ uint64_t scalar_bits(const std::byte* field, record::value_type column) {
   const unsigned shift = 64 - 8 * column.num_bytes;
   if (column.is_float() && column.num_bytes == 4)
     return std::bit_cast<uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<uint32_t>(bits))));
+  if (column.is_boolean()) return bits != 0 ? 1 : 0;  // as a row's field is read
   if (column.has_sign()) return static_cast<uint64_t>(static_cast<int64_t>(bits << shift) >> shift);
   return bits;
 }

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "engine/base/error.h"
+#include "tests/operators/harness.h"
 #include "tests/support/byte_files.h"
 #include "tests/support/temporary_directory.h"
 
@@ -165,6 +166,33 @@ TEST_F(row_index_files, refuses_what_belongs_to_other_rows) {
   EXPECT_THAT(problem(), HasSubstr("older than the rows"));
   fs::remove(index_path(rows_path_));
   EXPECT_THAT(problem(error_kind::missing_input), HasSubstr("can't read the index"));
+}
+
+// The sums of blocks and index hold, as whoever makes them can have it.
+TEST_F(row_index_files, a_bool_is_0_or_1) {
+  const record::row_type type({{"a", record::value_type::of(record::type_kind::u32)},
+                               {"b", record::value_type::of(record::type_kind::boolean)}});
+  std::vector<std::byte> rows(5);
+  rows[4] = std::byte{255};
+  row_index_builder builder(type, {{"a"}});
+  builder.add(rows.data(), 1);
+  builder.finish();
+  store(rows_path_, rows);
+  store(index_path(rows_path_), {builder.pending().begin(), builder.pending().end()});
+  try {
+    testing::run(
+        "l: {op: test.rows, with: {type: {a: u32}, sorted_by: [a]}}\n"
+        "r: {op: file.read_rows, with: {path: " +
+            rows_path_ +
+            ", type: {a: u32, b: bool}, sorted_by: [a], index: true}}\n"
+            "x: {op: join, in: {left: l, right: r}, with: {by: [a], skip: true}}\n"
+            "out: {op: test.sink, in: x}\n",
+        {{"l", {"0"}}});
+    FAIL();
+  } catch (const error& e) {
+    EXPECT_EQ(e.kind(), error_kind::bad_data);
+    EXPECT_THAT(e.what(), HasSubstr("in row 0 (counted from 0) column 'b' is the byte 255, and a bool is 0 or 1"));
+  }
 }
 
 }  // namespace

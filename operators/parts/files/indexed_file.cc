@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/file_reader.h"
+#include "operators/parts/files/boolean_bytes.h"
 #include "operators/parts/files/row_index.h"
 
 namespace flowrun::operators {
@@ -39,6 +40,7 @@ class indexed_file final : public skipping_stream {
         counters_(c.counters),
         path_(std::move(path)),
         row_bytes_(type.row_bytes()),
+        booleans_(type),
         index_of_file_(index_of(c, path_, type, sorted_by, memory_bytes / 2)),
         index_(*index_of_file_),
         block_bytes_(uint64_t{index_.rows_per_block()} * row_bytes_) {
@@ -109,6 +111,7 @@ class indexed_file final : public skipping_stream {
     front_.row_bytes = row_bytes_;
     front_.first_row = block * index_.rows_per_block();
     front_.owner = std::move(rows);
+    booleans_.check(front_, path_, front_.first_row);
     ++wanted_;
     drop_before(front_);
   }
@@ -138,6 +141,7 @@ class indexed_file final : public skipping_stream {
   exec::node_counters& counters_;
   const std::string path_;
   const uint32_t row_bytes_;
+  const boolean_bytes booleans_;
   const std::shared_ptr<const row_index> index_of_file_;
   const row_index& index_;
   const uint64_t block_bytes_;

@@ -146,6 +146,13 @@ TEST(scalars, are_suggested) {
   EXPECT_FALSE(compile("rows(old)", scope{.constants = values()}).problems.empty());
 }
 
+TEST(scalars, of_bool_fields_are_0_or_1) {
+  for (const uint8_t byte : {0, 1, 2, 255}) {
+    const auto field = std::byte{byte};
+    EXPECT_EQ(scalar_bits(&field, value_type::of(type_kind::boolean)), byte != 0 ? 1U : 0U);
+  }
+}
+
 TEST(mentions, of_nodes) {
   const mentions found = mentioned("rows(new) == 0 or (total.n > rows(a.b) and -rows(new) < x.y) and f(total.n, z)");
   EXPECT_THAT(found.counted, ElementsAre("new", "a.b"));
