@@ -12,6 +12,7 @@ import random
 import shutil
 import struct
 
+from descriptor_bytes import field, file
 from flowrun_process import ROOT, SANITIZED, main, process_test
 
 SALES = "day;Order No.;amount;note\n13.02.2026;1;1.5;a\n01.03.2026;2;;\"b;c\"\n"
@@ -372,20 +373,19 @@ nodes:
         self.fails(65, self.flowrun("infer", "cut.pb", *shop, "--all"), "cut.pb: at byte", "the file ends within one")
 
     def test_messages_within_messages_have_very_many_fields(self):
-        def part(number, content):
-            length = len(content)
-            return bytes([number << 3 | 2]) + (bytes([length]) if length < 128 else bytes([length & 127 | 128, length >> 7])) + content
-
-        def field(name, number, message):  # optional, a message
-            return part(2, part(1, name) + bytes([3 << 3, number, 4 << 3, 1, 5 << 3, 11]) + part(6, b".p.M%d" % message))
-
         # Each holds the next one twice: 2^40 fields.
-        messages = [part(4, part(1, b"M%d" % i) + field(b"a", 1, i + 1) + field(b"b", 2, i + 1)) for i in range(40)]
-        messages.append(part(4, part(1, b"M40")))
-        self.write("x.desc", part(1, part(1, b"x.proto") + part(2, b"p") + b"".join(messages)))
+        messages = {f"M{i}": [field("a", 1, f".p.M{i + 1}"), field("b", 2, f".p.M{i + 1}")] for i in range(40)}
+        self.write("x.desc", file("x.proto", {**messages, "M40": []}, package="p"))
         self.write("x.pb", b"\x00" * 10)
         done = self.flowrun("infer", "x.pb", "--descriptors", "x.desc", "--message", "p.M0")
         self.fails(65, done, "there are more than 5,000 fields", "write the `type` by hand")
+
+    def test_messages_that_lie_very_deep(self):
+        chain = {f"M{i}": [field("a", 1, f".p.M{i + 1}"), field("v", 2)] for i in range(150)}
+        self.write("x.desc", file("x.proto", {**chain, "M150": [field("v", 2)]}, package="p"))
+        self.write("x.pb", b"\x02\x10\x05" * 10)
+        done = self.said("x.pb", "--descriptors", "x.desc", "--message", "p.M0", "-o", "job.yaml")
+        self.assertIn("left out, since a column has one value: " + "a." * 99 + "a (which is too deep)", done.stderr)
 
     def test_hints_in_runs(self):
         self.write("x.csv", "a,b\n1,2\n")

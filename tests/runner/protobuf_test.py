@@ -5,6 +5,7 @@ that was killed goes on."""
 import gzip
 import shutil
 
+from descriptor_bytes import field, file
 from flowrun_process import ROOT, main
 from resuming_process import resuming_test
 
@@ -50,6 +51,30 @@ class protobuf_test(resuming_test):
         done = self.shell('cat b.pb | "$0" -q job.yaml')
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual((self.dir / "out/sorted").read_bytes(), expected)
+
+    def test_paths_and_imports_that_are_very_deep(self):
+        job = """flowrun: 1
+nodes:
+  rows: {op: file.read_protobuf, with: {path: m.pb, descriptors: m.desc, message: M0, type: {v: i32}FIELDS}}
+  out: {op: file.write_csv, in: rows, with: {path: "-"}}
+"""
+        self.write("m.pb", b"\x02\x10\x05")
+        self.write("m.desc", file("m.proto", {"M0": [field("a", 1, ".M0"), field("v", 2)]}))
+        self.write("job.yaml", job.replace("FIELDS", ", fields: {v: " + "a." * 99 + "v}"))
+        self.assertEqual(self.flowrun("-q", "job.yaml").stdout, "0\n")
+        self.write("job.yaml", job.replace("FIELDS", ", fields: {v: " + "a." * 100 + "v}"))
+        self.fails(78, self.flowrun("-q", "job.yaml"), "has 101 fields", "messages lie in each other up to 100 deep")
+
+        self.write("job.yaml", job.replace("FIELDS", ""))
+        last = 20_000
+        for last_imports in ((), ("f0",)):  # each of the others imports the next one
+            self.write("m.desc", b"".join(
+                file(f"f{i}", {f"M{i}": [field("v", 2)]}, (f"f{i + 1}",) if i < last else last_imports) for i in range(last + 1)))
+            done = self.flowrun("-q", "job.yaml")
+            if last_imports:
+                self.fails(78, done, "m.desc: 'f0' imports itself, by way of others")
+            else:
+                self.assertEqual((done.returncode, done.stdout), (0, "5\n"), done.stderr)
 
     def test_what_the_descriptors_do_not_have_is_a_fault(self):
         self.write("a.pb", messages(0, 3))

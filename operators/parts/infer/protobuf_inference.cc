@@ -127,6 +127,10 @@ class protobuf_inference final : public source_inference {
       left_out_.push_back(outer + " (which is within itself)");
       return;
     }
+    if (around_.size() == message_type::most_nested) {
+      left_out_.push_back(outer + " (which is too deep)");
+      return;
+    }
     around_.push_back(&message);
     for (int i = 0; i < message.field_count(); ++i) {
       if (++num_fields_ > most_fields) refuse_more_than(most_fields);

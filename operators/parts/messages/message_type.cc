@@ -5,10 +5,15 @@
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "engine/base/fault.h"
+#include "engine/base/units.h"
 
 namespace flowrun::operators {
 
@@ -68,6 +73,41 @@ std::string columns_of(const pb::Descriptor& message) {
   return "{" + joined(out, ", ") + "}";
 }
 
+// The file `last` and those that it imports, each behind its own imports: a pool builds what it doesn't have yet by
+// calling itself.
+std::vector<std::string> by_imports(const pb::FileDescriptorSet& set, const std::string& last,
+                                    const std::string& path) {
+  std::unordered_map<std::string_view, const pb::FileDescriptorProto*> files;
+  for (const pb::FileDescriptorProto& file : set.file()) files.emplace(file.name(), &file);
+  struct step {
+    const pb::FileDescriptorProto* file;
+    int next = 0;  // of its imports
+  };
+  std::vector<std::string> out;
+  std::vector<step> way;
+  std::unordered_set<std::string_view> on_way, done;
+  const auto go_to = [&](const std::string& name) {
+    const auto found = files.find(name);
+    if (found == files.end() || done.contains(name)) return;  // the pool says what is missing
+    if (!on_way.insert(found->first).second)
+      fail(fmt::format("{}: '{}' imports itself, by way of others", path, name), "make the file anew, with protoc");
+    way.push_back({found->second});
+  };
+  go_to(last);
+  while (!way.empty()) {
+    const pb::FileDescriptorProto& file = *way.back().file;
+    if (way.back().next < file.dependency_size()) {
+      go_to(file.dependency(way.back().next++));
+      continue;
+    }
+    out.push_back(file.name());
+    on_way.erase(file.name());
+    done.insert(file.name());
+    way.pop_back();
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<value_type> usual_type(const pb::FieldDescriptor& f) {
@@ -123,6 +163,9 @@ message_type::message_type(std::string_view descriptors, const std::string& path
   }
   auto problem = std::make_unique<first_error>();
   pool_ = std::make_unique<pb::DescriptorPool>(files_.get(), problem.get());
+  pb::FileDescriptorProto holder;
+  if (files_->FindFileContainingSymbol(message, &holder))
+    for (const std::string& file : by_imports(set, holder.name(), path)) pool_->FindFileByName(file);
   message_ = pool_->FindMessageTypeByName(message);
   if (message_ == nullptr && !problem->text.empty())
     fail(fmt::format("{}: {}", path, problem->text),
@@ -153,6 +196,9 @@ const pb::FieldDescriptor& message_type::field_of(const pb::Descriptor& message,
 
 std::vector<const pb::FieldDescriptor*> message_type::fields_on(const std::string& path) const {
   const std::vector<std::string> parts = parts_of(path);
+  if (parts.size() > most_nested)
+    fail(fmt::format("the path {} has {} fields", quoted_excerpt(path), format_count(parts.size())),
+         fmt::format("messages lie in each other up to {} deep", most_nested));
   std::vector<const pb::FieldDescriptor*> out;
   const pb::Descriptor* message = message_;
   for (size_t p = 0; p < parts.size(); ++p) {

@@ -44,6 +44,9 @@ class unknown_message final : public error {
 
 class message_type {
  public:
+  // Messages in each other, of which a path names a field: as many as readers of Protocol Buffers take.
+  static constexpr size_t most_nested = 100;
+
   // `descriptors` is the content of a FileDescriptorSet, of the file `path`; `message` the name of a message in it.
   // Throws error(bad_data) when it is none, and unknown_message when it has no such message.
   message_type(std::string_view descriptors, const std::string& path, const std::string& message);
