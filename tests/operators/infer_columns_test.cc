@@ -222,7 +222,8 @@ TEST(infer_columns, names) {
       column_names({"id", "Amount (EUR)", "2024", "", "amount_eur", "true", "ID", "id", "\xC3\xA4", "a b", "A-B"}),
       (texts{"id", "amount_eur_2", "_2024", "column_4", "amount_eur", "true_2", "ID", "id_2", "column_9", "a_b",
              "a_b_2"}));
-  const texts many = column_names(texts(20'000, "x"));  // and not in the square of the time
+  EXPECT_EQ(column_names({std::string(2000, 'k')})[0], std::string(60, 'k'));  // as a key of YAML it would be too long
+  const texts many = column_names(texts(20'000, "x"));                         // and not in the square of the time
   EXPECT_EQ(many.front(), "x");
   EXPECT_EQ(many.back(), "x_20000");
   EXPECT_EQ(node_name("data/Sales 2024.csv.gz", "rows"), "sales_2024");

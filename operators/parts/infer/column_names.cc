@@ -10,8 +10,11 @@ namespace flowrun::operators {
 namespace {
 
 constexpr size_t longest_name = 60;
+constexpr size_t longest_kept = 250;  // of a name as it is: YAML's keys end at 1,024 bytes
 
-bool is_name(const std::string& text) { return specs::is_column_name(text) && !expr::is_reserved_word(text); }
+bool is_name(const std::string& text) {
+  return text.size() <= longest_kept && specs::is_column_name(text) && !expr::is_reserved_word(text);
+}
 
 // Letters, digits and _ in lower case; anything else becomes one _ between them.
 std::string words_of(std::string_view text) {
