@@ -19,6 +19,7 @@ std::thread start_io_thread(const char* name, Body&& body) {
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
+  sigdelset(&all, SIGBUS);  // of a page that is missing while it is copied (mapped_transfer.h): it comes to this thread
   pthread_sigmask(SIG_SETMASK, &all, &before);  // inherited by the new thread
   std::thread started;
   try {
@@ -26,7 +27,7 @@ std::thread start_io_thread(const char* name, Body&& body) {
   } catch (const std::system_error& failure) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw error(error_kind::resources, fmt::format("can't start an I/O thread: {}", failure.what()),
-                "raise the limit of processes (ulimit -u) or of this container");
+                "raise the limit of processes (ulimit -u), of memory (ulimit -v) or of this container");
   } catch (...) {
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     throw;

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <csetjmp>
+#include <csignal>
 #include <cstring>
 
 #include "engine/base/buffer.h"
@@ -23,6 +26,40 @@ namespace {
 constexpr int MADV_POPULATE_READ = 22;
 constexpr int MADV_POPULATE_WRITE = 23;
 #endif
+
+// Where a copy that is at work in this thread goes on when a page can't be had; null: none is.
+thread_local sigjmp_buf* volatile page_is_missing = nullptr;
+struct sigaction action_before;
+
+void on_missing_page(int number, siginfo_t* info, void*) {
+  if (page_is_missing != nullptr) siglongjmp(*page_is_missing, 1);
+  // Not of a copy: what would have happened happens, as soon as the instruction is tried again.
+  sigaction(SIGBUS, &action_before, nullptr);
+  if (info->si_code <= 0) raise(number);  // sent by a process
+}
+
+// Pages that were there a moment ago may be gone: the file has become shorter, or its disk is. Then it is false, and
+// not the end of the process.
+[[gnu::noinline]] bool copy_pages(std::byte* to, const std::byte* from, size_t num_bytes) {
+  static const bool is_installed = [] {
+    struct sigaction action {};
+    action.sa_sigaction = on_missing_page;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    return sigaction(SIGBUS, &action, &action_before) == 0;
+  }();
+  if (!is_installed) return false;
+  sigjmp_buf here;
+  if (sigsetjmp(here, 1) != 0) {
+    page_is_missing = nullptr;
+    return false;
+  }
+  page_is_missing = &here;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  std::memcpy(to, from, num_bytes);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  page_is_missing = nullptr;
+  return true;
+}
 
 // The pages of a range of a file; unmapped at the end.
 class mapping {
@@ -88,13 +125,13 @@ int64_t transfer_mapped(request& r) noexcept {
   if (!pages) return perform(r);
   const int failure = pages.populate(r.way);
   if (failure == EINVAL) return perform(r);
-  if (failure != 0) return failure == EFAULT ? -EIO : -failure;
-  if (r.way == direction::read) {
-    std::memcpy(r.data, pages.at(r.offset), num_bytes);
-  } else {
-    std::memcpy(pages.at(r.offset), r.data, num_bytes);
+  if (failure != 0 && failure != EFAULT) return -failure;
+  std::byte* const mapped = pages.at(r.offset);
+  const bool reads = r.way == direction::read;
+  // What is missing now is the system's to tell: of a file that has become shorter, what is left.
+  if (failure == EFAULT || !copy_pages(reads ? r.data : mapped, reads ? mapped : r.data, num_bytes)) return perform(r);
+  if (!reads)
     sync_file_range(descriptor, static_cast<off_t>(r.offset), static_cast<off_t>(num_bytes), SYNC_FILE_RANGE_WRITE);
-  }
   return static_cast<int64_t>(num_bytes);
 }
 

@@ -1,7 +1,9 @@
 // The contract: what is transferred, counted and reported (when and in which order: backend_order_test.cc).
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -43,6 +45,22 @@ TEST_P(backend_contract, serves_files_in_memory) {
   EXPECT_EQ(transfer(*memory, direction::read, 5, back.data(), back.size()), content.size());
   back.resize(content.size());
   EXPECT_EQ(back, content);
+}
+
+// Another process cuts it off and writes it anew. What is read is less, but nothing else happens.
+TEST_P(backend_contract, reads_less_of_a_file_that_becomes_shorter_meanwhile) {
+  constexpr size_t num_bytes = 4 * MiB;
+  store(home / "short", std::vector<std::byte>(num_bytes));
+  const auto short_lived = file::open(home / "short", open_mode::read, {.direct = false});
+  const std::jthread other([&](const std::stop_token& over) {
+    for (bool cut = true; !over.stop_requested(); cut = !cut) {
+      ASSERT_EQ(truncate((home / "short").c_str(), cut ? 0 : num_bytes), 0);
+      if (!cut) std::this_thread::sleep_for(std::chrono::microseconds(500));  // so that a read begins
+    }
+  });
+  aligned_buffer data(num_bytes);
+  for (int i = 0; i < 300; ++i)
+    EXPECT_LE(transfer(*short_lived, direction::read, 0, data.data(), num_bytes), num_bytes);
 }
 
 TEST_P(backend_contract, reads_short_at_the_end) {
