@@ -99,6 +99,8 @@ TEST(control, finds_faults) {
               HasSubstr("the rows have no column 'y'"));
   EXPECT_THAT(fault("carry: {cur: {from: a}}, next: {cur: \"next of cur\"}, times: 1, collect: {o: f}, " + body),
               HasSubstr("there is no node 'next of cur'"));
+  EXPECT_THAT(fault("carry: {iterations: {value: 1}}, times: 1, collect: {o: f}, " + body),
+              HasSubstr("'iterations' can't name a scalar"));
   const std::string more = "times: 1, collect: {o: f}, " + body;
   EXPECT_THAT(fault("carry: {n: {rows: [{}, {x: 1}]}}, " + more), HasSubstr("a row without columns"));
   EXPECT_THAT(fault("carry: {n: {rows: [{}]}}, next: {n: f}, " + more), HasSubstr("a row without columns"));

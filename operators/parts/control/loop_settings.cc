@@ -83,9 +83,13 @@ class loop_checker {
   }
 
   void read_scalar(const specs::Entry& entry, const specs::Value& value) {
-    if (!specs::is_column_name(entry.key()) || expr::is_reserved_word(entry.key()) || entry.key() == iteration_name)
-      node_.fault_at(entry.key_position(), fmt::format("'{}' can't name a scalar", entry.key()),
-                     "a letter or _, then letters, digits and _; no word of expressions, and not 'iteration'");
+    if (!specs::is_column_name(entry.key()) || expr::is_reserved_word(entry.key()) || entry.key() == iteration_name ||
+        entry.key() == iterations_column)
+      node_.fault_at(
+          entry.key_position(), fmt::format("'{}' can't name a scalar", entry.key()),
+          fmt::format("a letter or _, then letters, digits and _; no word of expressions, and not '{}' or '{}', "
+                      "which are the loop's own",
+                      iteration_name, iterations_column));
     if (const auto initial = check_scalar(node_, value, {}))
       out_.scalars.push_back({entry.key(), initial->type(), *initial});
   }
