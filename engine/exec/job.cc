@@ -14,6 +14,7 @@
 #include "engine/exec/pipeline_progress.h"
 #include "engine/exec/task_executor.h"
 #include "engine/io/joint_commit.h"
+#include "engine/plan/file_rules.h"
 #include "engine/resume/manifest.h"
 #include "engine/sizes/batches_in_flight.h"
 
@@ -245,7 +246,10 @@ class job::core final : public services, public graph_host {
       mutex_lock lock(mutex_);
       outputs.swap(outputs_);
     }
-    io::commit_together(outputs, output_results_);
+    std::vector<std::string> inputs;
+    for (plan::file_use& use : plan::files_within(*settings_.graph))
+      if (!use.writes) inputs.push_back(std::move(use.path));
+    io::commit_together(outputs, output_results_, inputs);
   }
 
   void throw_if_stopped() {

@@ -1,5 +1,6 @@
 #include "engine/io/joint_commit.h"
 
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -19,12 +20,16 @@ class seen_files {
   // Names that look like two may yet be one (a directory that ignores case): then the second output finds the file of
   // the first under its name.
   void refuse_seen(const std::string& path, const file_identity& now) const {
+    if (const std::string* const other = one_with(now))
+      throw error(error_kind::output, fmt::format("two outputs are one file: {} and {}", *other, path),
+                  "give each a file of its own");
+  }
+  // The path under which it was seen; null: it wasn't.
+  const std::string* one_with(const file_identity& now) const {
     const std::string* other = find(entries_, now.entry);
     // same_file() says of which objects it is enough that they are one.
     if (other == nullptr) other = find(now.in_place || now.only_name ? objects_ : lone_objects_, now.object);
-    if (other != nullptr)
-      throw error(error_kind::output, fmt::format("two outputs are one file: {} and {}", *other, path),
-                  "give each a file of its own");
+    return other;
   }
   void add(const std::string& path, const file_identity& now) {
     if (!now.entry.empty()) entries_.emplace(now.entry, path);
@@ -45,8 +50,9 @@ class seen_files {
 // One commit of several outputs at work.
 class joint_commit {
  public:
-  joint_commit(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results)
-      : outputs_(outputs), results_(results) {
+  joint_commit(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results,
+               const std::vector<std::string>& inputs)
+      : outputs_(outputs), results_(results), inputs_(inputs) {
     for (size_t i = 0; i < outputs.size(); ++i)
       for (size_t name = 0; name < outputs[i]->num_names(); ++name) names_.push_back({i, name});
     states_.resize(names_.size(), output_state::as_before);
@@ -55,6 +61,7 @@ class joint_commit {
   void run() {
     try {
       check_names();
+      check_inputs();
       for (const auto& output : outputs_)
         if (output->num_names() > 0 && output->is_durable()) output->sync();
       for (const auto& output : outputs_)
@@ -85,6 +92,21 @@ class joint_commit {
     for (const auto& output : outputs_) {
       if (output->is_stream()) look_at(seen, output->path());
       for (size_t name = 0; name < output->num_names(); ++name) look_at(seen, output->path_of(name));
+    }
+  }
+  // Of an output with several files the names come with the rows: a link under one of them may lead to an input.
+  void check_inputs() const {
+    std::optional<seen_files> read;
+    for (const auto& output : outputs_) {
+      if (!output->files()) continue;
+      if (!read) {
+        read.emplace();
+        for (const std::string& path : inputs_) read->add(path, identify(path, false));
+      }
+      for (size_t name = 0; name < output->num_names(); ++name)
+        if (const std::string* const input = read->one_with(identify(output->path_of(name), true)))
+          throw error(error_kind::output, fmt::format("{} is {}, which the job reads", output->path_of(name), *input),
+                      "a link leads there: take it away, or write into another directory");
     }
   }
   static void look_at(seen_files& seen, const std::string& path) {
@@ -176,6 +198,7 @@ class joint_commit {
 
   std::span<const std::unique_ptr<joint_output>> outputs_;
   std::vector<output_result>& results_;
+  const std::vector<std::string>& inputs_;
   std::vector<named> names_;
   std::vector<output_state> states_;  // of the names
   bool is_committed_ = false;
@@ -202,9 +225,10 @@ std::vector<output_result> results_before_commit(std::span<const std::unique_ptr
   return out;
 }
 
-void commit_together(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results) {
+void commit_together(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results,
+                     const std::vector<std::string>& inputs) {
   results = results_before_commit(outputs);
-  joint_commit(outputs, results).run();
+  joint_commit(outputs, results, inputs).run();
 }
 
 }  // namespace flowrun::io

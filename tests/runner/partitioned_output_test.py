@@ -165,6 +165,20 @@ class partitioned_output_test(process_test):
         self.fails(78, self.flowrun("run", "job.yaml", "-q"), "which may be 'data/1.txt', which 'rows' reads")
         self.assertEqual((self.dir / "data/1.txt").read_text(), "1\n")
 
+    def test_an_input_behind_a_link_among_the_files(self):
+        """Only the rows tell that a file has this name."""
+        self.write("in.csv", "1\n2\n")
+        (self.dir / "out").mkdir()
+        (self.dir / "out/2.txt").symlink_to("../in.csv")
+        node = '{op: file.read_csv, with: {path: in.csv, type: {k: u8}}}'
+        self.write(
+            "job.yaml",
+            HEAD + f"  rows: {node}\n" + '  out: {op: file.write_csv, in: rows, with: {path: "out/{k}.txt"}}\n',
+        )
+        self.fails(73, self.flowrun("run", "job.yaml", "-q"), "out/2.txt is in.csv, which the job reads", "a link leads there")
+        self.assertEqual((self.dir / "in.csv").read_text(), "1\n2\n")
+        self.assertEqual(self.names(), ["in.csv", "out", "out/2.txt"])
+
     def test_two_jobs_at_once(self):
         for a in ("a", "b"):
             self.write(f"{a}.yaml", job("out/" + a + "-{k}.csv", 300_000))
