@@ -161,12 +161,17 @@ struct external_buckets::core {
   }
 
   outcome push(uint32_t number, const std::byte* row, const std::byte* heap, waker& w) {
+    if (longer_page) {
+      if (const outcome o = put_away(*longer_page, w); o.is_blocked()) return o;
+      longer_page.reset();
+    }
     bucket& b = buckets[number];
     while (!b.page.is_open() || !b.page.append_row(row, heap)) {
       if (b.page.is_open())
         if (const outcome o = put_away(number, w); o.is_blocked()) return o;
       open_page(b, rows.row_bytes() + rows.heap_bytes(row));
     }
+    if (b.page.capacity() > page_bytes()) longer_page = number;
     return outcome::ready();
   }
 
@@ -224,6 +229,9 @@ struct external_buckets::core {
   const uint32_t block_bytes;
   std::vector<bucket> buckets;
   uint64_t held = 0;  // by full pages that stay
+  // The bucket whose page is longer than others, for one row. It goes before the next row comes, so that there is one at
+  // most, whatever the number of buckets.
+  std::optional<uint32_t> longer_page;
   std::optional<block::buffered_writer> writer;
   std::optional<block::stream_disks> disks;
   uint64_t stream = 0;

@@ -28,6 +28,21 @@ namespace {
 constexpr unsigned num_write_buffers = sizes::queue_write_buffers;
 constexpr unsigned num_read_buffers = sizes::queue_read_buffers;
 constexpr size_t max_lent_buffers = 2;  // of the read buffers; the others keep the reader going
+constexpr size_t few_bytes = 64 * KiB;
+
+// A batch of few rows may be a slice, which would keep the whole of another one. Then they get memory of their own.
+record::batch with_own_memory(record::batch b) {
+  const size_t num_bytes = b.num_bytes();
+  if (b.heap_bytes > 0 || num_bytes == 0 || num_bytes >= few_bytes) return b;
+  const std::shared_ptr<std::byte[]> memory = std::make_shared_for_overwrite<std::byte[]>(num_bytes);
+  std::memcpy(memory.get(), b.rows, num_bytes);
+  b.rows = memory.get();
+  b.owner = memory;
+  return b;
+}
+
+// What a batch takes in the queue.
+uint64_t bytes_of(const record::batch& b) { return b.num_bytes() + sizeof(record::batch); }
 
 }  // namespace
 
@@ -119,9 +134,9 @@ struct external_queue::core {
 
   outcome push(record::batch& b) FLOWRUN_REQUIRES(mutex) {
     const bool all_in_memory = !writer && segments.empty() && !reading;
-    if (!all_in_memory || memory_used + b.num_bytes() > row_memory) return spill(b);
-    memory_used += b.num_bytes();
-    memory.push_back(std::move(b));
+    if (!all_in_memory || memory_used + bytes_of(b) > row_memory) return spill(b);
+    memory_used += bytes_of(b);
+    memory.push_back(with_own_memory(std::move(b)));
     return outcome::ready();
   }
 
@@ -264,7 +279,7 @@ void external_queue::pop() {
   if (!c.memory.empty()) {
     dead = std::move(c.memory.front());
     c.memory.pop_front();
-    c.memory_used -= dead->num_bytes();
+    c.memory_used -= bytes_of(*dead);
   } else {
     dead.swap(c.current);
   }
