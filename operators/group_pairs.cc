@@ -16,6 +16,7 @@
 #include "engine/base/units.h"
 #include "operators/parts/order/row_groups.h"
 #include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/held_rows.h"
 #include "operators/parts/rules/pair_rows.h"
 #include "operators/word.h"
 
@@ -256,15 +257,14 @@ class pair_source final : public exec::source {
   }
 
   [[noreturn]] void fail() const {
-    throw error(
-        error_kind::resources,
-        fmt::format("node '{}': {} rows of one group ({}) don't fit its memory of {}, and would make {} pairs", node_,
-                    format_count(held_.num_rows()), by_text_.empty() ? "the whole input" : by_text_,
-                    format_bytes(memory_bytes_),
-                    format_count(static_cast<uint64_t>(static_cast<double>(held_.num_rows()) *
-                                                       static_cast<double>(held_.num_rows()) / 2))),
-        "use keys with smaller groups (orient edges from low to high degree), read fewer columns of a, or raise "
-        "the memory budget (-m)");
+    throw error(error_kind::resources,
+                fmt::format("node '{}': {} rows of one group ({}) don't fit its memory of {}, and would make {} pairs",
+                            node_, format_count(held_.num_rows()), by_text_.empty() ? "the whole input" : by_text_,
+                            format_bytes(memory_bytes_),
+                            format_count(static_cast<uint64_t>(static_cast<double>(held_.num_rows()) *
+                                                               static_cast<double>(held_.num_rows()) / 2))),
+                "use keys with smaller groups (orient edges from low to high degree), or read fewer columns of a" +
+                    or_more_memory(memory_bytes_));
   }
 
   std::string node_, by_text_;
@@ -340,7 +340,7 @@ exec::operator_definition word<"group_pairs">() {
        .kind = plan::parameter_kind::condition,
        .help = "Which pairs to give: a condition over a.x and b.x."}};
   d.memory = [](const plan::node&, plan::node_part) {
-    return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25};
+    return plan::memory_wish{.minimum = 1 * MiB, .maximum = most_held_bytes, .weight = 0.25};
   };
   return exec::define<settings>(std::move(d), check, build);
 }

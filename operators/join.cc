@@ -18,6 +18,7 @@
 #include "operators/parts/order/skip_join.h"
 #include "operators/parts/order/stream_cursor.h"
 #include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/held_rows.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -319,7 +320,7 @@ class join_source final : public exec::source {
         fmt::format(
             "node '{}': '{}' has more rows of one key than fit its memory of {}, and '{}' has several rows of that key",
             node_, right_name_, format_bytes(group_.memory_bytes()), left_name_),
-        "swap left and right if left has fewer rows of each key, or raise the memory budget");
+        "swap left and right if left has fewer rows of each key" + or_more_memory(group_.memory_bytes()));
   }
 
   std::string node_;
@@ -396,7 +397,7 @@ exec::operator_definition word<"join">() {
   d.outputs = {{"out", "the joined rows"}};
   d.parameters = join_parameters();
   d.memory = [](const plan::node&, plan::node_part) {
-    return plan::memory_wish{.minimum = 1 * MiB, .maximum = 256 * MiB, .weight = 0.25};
+    return plan::memory_wish{.minimum = 1 * MiB, .maximum = most_held_bytes, .weight = 0.25};
   };
   return exec::define<join_settings>(std::move(d), check_join, build);
 }

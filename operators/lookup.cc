@@ -34,7 +34,8 @@ struct settings {
   missing_key missing = missing_key::fail;
   named_expressions defaults;
   plan::row_estimate table;
-  bool certain = false;  // the table takes just what `table` says
+  bool certain = false;     // the table takes just what `table` says
+  uint64_t most_bytes = 0;  // what the table can take at most
   void bind(const expr::scalar_values& values) { expr::bind(defaults, values); }
 
   bool is_key(const std::string& table_column) const {
@@ -60,12 +61,26 @@ uint64_t table_bytes(uint64_t rows, uint64_t rows_bytes) {
   return rows_bytes + rows_bytes / 512 + 12 * slots + 4 * MiB;
 }
 
+bool may_be_an_array(const settings& s, const record::row_type& table) {
+  return s.kind == lookup_kind::automatic && s.by.size() == 1 &&
+         table[*table.index_of(s.by[0].second)].type.is_unsigned();
+}
+
 // Before the run it is certain how large the table becomes: its rows are counted and have no texts, and its keys are no
 // places of an array.
 bool size_is_certain(const settings& s, const record::row_type& table) {
-  const bool may_be_an_array =
-      s.kind == lookup_kind::automatic && s.by.size() == 1 && table[*table.index_of(s.by[0].second)].type.is_unsigned();
-  return s.table.exact && !table.has_strings() && s.kind != lookup_kind::array && !may_be_an_array;
+  return s.table.exact && !table.has_strings() && s.kind != lookup_kind::array && !may_be_an_array(s, table);
+}
+
+// A table takes what it needs up to its maximum, and fails above it. So only a bound may be the maximum, never an
+// estimate.
+uint64_t most_table_bytes(const settings& s, const record::row_type& table) {
+  constexpr uint64_t unknown_most = uint64_t{1} << 40;
+  const plan::row_estimate& rows = s.table;
+  if (s.kind == lookup_kind::array || rows.most_bytes >= unknown_most || rows.most_rows >= unknown_most)
+    return unknown_most;
+  const uint64_t hashed = table_bytes(rows.most_rows, rows.most_bytes);
+  return may_be_an_array(s, table) ? hashed + lookup_table::gap_bytes(table, rows.most_rows) : hashed;
 }
 
 settings check(plan::node_checker& node) {
@@ -102,20 +117,15 @@ settings check(plan::node_checker& node) {
   plan::row_estimate estimate = with_type(node.input_estimate(0), stream, output);
   if (s.missing == missing_key::drop) estimate = at_most(estimate);
   s.certain = size_is_certain(s, table);
+  s.most_bytes = most_table_bytes(s, table);
   node.set_output(0, std::move(output), node.input_order(0), estimate);
   return s;
 }
 
 plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   if (part != plan::node_part::intake) return {};
-  constexpr uint64_t unknown_most = uint64_t{1} << 40;
   const auto& s = n.settings.as<settings>();
-  const plan::row_estimate& table = s.table;
-  // A table takes what it needs up to its maximum, and fails above it. So only a bound may be the maximum, never an
-  // estimate.
-  const bool bounded = table.most_bytes != plan::row_estimate::unbounded;
-  const uint64_t most = bounded ? table_bytes(table.most_rows, table.most_bytes) : unknown_most;
-  return {.minimum = s.certain ? most : 4 * MiB, .maximum = most, .weight = 1};
+  return {.minimum = s.certain ? s.most_bytes : 4 * MiB, .maximum = s.most_bytes, .weight = 1};
 }
 
 class table_sink final : public exec::ordered_stage {

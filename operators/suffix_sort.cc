@@ -23,6 +23,7 @@ record::row_type output_type() { return record::row_type({{"pos", record::value_
 
 struct settings {
   plan::row_estimate letters;
+  uint64_t most_symbols = 0;  // letters up to the largest that the type has
 };
 
 settings check(plan::node_checker& node) {
@@ -37,7 +38,7 @@ settings check(plan::node_checker& node) {
   record::row_type type = output_type();
   const plan::row_estimate estimate = with_type(rows, input, type);
   node.set_output(0, std::move(type), {}, estimate);
-  return {rows};
+  return {rows, uint64_t{1} << std::min<uint32_t>(8 * input[0].type.num_bytes, 32)};
 }
 
 // The intake holds the letters as they came, the work sorts.
@@ -45,8 +46,9 @@ plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   if (part == plan::node_part::intake) return stored_memory(n, part);
   plan::memory_wish wish{MiB, UINT64_MAX / 4, 1};
   const plan::row_estimate& letters = n.settings.as<settings>().letters;
-  if (letters.most_rows != plan::row_estimate::unbounded)
-    wish.maximum = std::max(wish.minimum, 2 * suffix_order::memory_bytes(letters.most_rows, 0) + most_reading);
+  if (letters.most_rows <= suffix_order::most_letters)
+    wish.maximum = std::max(wish.minimum, 2 * suffix_order::memory_bytes(letters.most_rows, 0) +
+                                              4 * n.settings.as<settings>().most_symbols + most_reading);
   return wish;
 }
 

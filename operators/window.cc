@@ -18,6 +18,7 @@
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/constant_row.h"
 #include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/held_rows.h"
 #include "operators/parts/rules/program.h"
 #include "operators/word.h"
 
@@ -94,10 +95,16 @@ settings check(plan::node_checker& node) {
     estimate.num_bytes = estimate.num_bytes / s.every + output.row_bytes();
     estimate.rows = (estimate.rows + s.every - 1) / s.every;
     estimate.exact = estimate.exact && !output.has_strings();
-    estimate.most_rows = std::min(estimate.most_rows, estimate.most_rows / s.every + 1);
+    if (estimate.most_rows != plan::row_estimate::unbounded)
+      estimate.most_rows = std::min(estimate.most_rows, estimate.most_rows / s.every + 1);
   }
   node.set_output(0, std::move(output), node.input_order(), estimate);
   return s;
+}
+
+// What it takes where rows have no strings.
+uint64_t least_bytes(const settings& s) {
+  return history_copies * s.window_bytes() + (s.reset.empty() ? 512 * KiB : 768 * KiB);
 }
 
 std::vector<expr::neighbour> neighbours_of(const settings& s) {
@@ -146,6 +153,7 @@ class widening_stage final : public exec::ordered_stage {
   widening_stage(const exec::build_context& c, const settings& s, const record::row_type& input)
       : node_(c.node.id),
         memory_bytes_(c.memory_bytes),
+        most_bytes_(least_bytes(s) + most_held_bytes),
         before_(static_cast<size_t>(s.before)),
         after_(static_cast<size_t>(s.after)),
         every_(s.every),
@@ -292,12 +300,12 @@ class widening_stage final : public exec::ordered_stage {
             "node '{}': with their strings, {} rows of its window take more than the {} that its memory has for "
             "them",
             node_, format_count(history_.end() - history_.begin()), format_bytes(memory_bytes_ / history_copies)),
-        "drop columns of text that the window doesn't need in a map before it, make the window smaller, or "
-        "raise the memory budget (-m)");
+        "drop columns of text that the window doesn't need in a map before it, or make the window smaller" +
+            or_more_memory(memory_bytes_, most_bytes_));
   }
 
   std::string node_;
-  uint64_t memory_bytes_;
+  uint64_t memory_bytes_, most_bytes_;
   size_t before_, after_;
   uint64_t every_;
   uint32_t input_bytes_;
@@ -373,9 +381,9 @@ exec::operator_definition word<"window">() {
   d.keeps_row_count = true;
   d.memory = [](const plan::node& n, plan::node_part) {
     const settings& s = n.settings.as<settings>();
-    const uint64_t num_bytes = history_copies * s.window_bytes() + (s.reset.empty() ? 512 * KiB : 768 * KiB);
+    const uint64_t num_bytes = least_bytes(s);
     if (!s.has_strings) return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes, .weight = 0};
-    return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes + 256 * MiB, .weight = 0.1};
+    return plan::memory_wish{.minimum = num_bytes, .maximum = num_bytes + most_held_bytes, .weight = 0.1};
   };
   return exec::define<settings>(std::move(d), check, build);
 }

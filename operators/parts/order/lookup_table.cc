@@ -134,11 +134,31 @@ void lookup_table::store(const std::byte* row, const std::byte* heap, std::byte*
 
 bool lookup_table::is_dense(uint64_t key) const { return key < 2 * num_rows_ + slack_keys; }
 
+uint64_t lookup_table::gap_bytes(const record::row_type& type, uint64_t num_rows) {
+  const uint64_t places = 2 * num_rows + slack_keys;
+  return (num_rows + slack_keys) * type.row_bytes() + 2 * chunk_bytes + places / 8 * 3 / 2 + places / 32;
+}
+
+bool lookup_table::has_place(uint64_t key) const {
+  const uint64_t chunk = key >> chunk_shift_;
+  return key / 64 < present_.size() && chunk < chunks_.size() && chunks_[chunk] != nullptr;
+}
+
+// For the place of an array's key, as place_for() and add_to_array() make it.
+bool lookup_table::has_room(uint64_t key) const {
+  if (has_place(key)) return true;
+  const uint64_t chunk = key >> chunk_shift_, words = key / 64 + 1;
+  uint64_t more = rows_per_chunk() * stored_.row_bytes();
+  if (chunk >= chunks_.size()) more += (chunk + 1 - chunks_.size()) * sizeof chunks_[0];
+  if (words > present_.size()) more += std::max<uint64_t>(words, present_.size() * 3 / 2) * sizeof(uint64_t);
+  return memory_bytes() + more <= most_bytes_;
+}
+
 void lookup_table::add_to_array(const record::batch& rows) {
   const record::column& key_column = type_[keys_[0]];
   for (size_t i = 0; i < rows.num_rows; ++i) {
     const uint64_t key = record::load_unsigned(rows.row(i) + key_column.offset, key_column.type.num_bytes);
-    if (may_become_hash_ && !is_dense(key)) {
+    if (may_become_hash_ && (!is_dense(key) || !has_room(key))) {
       become_hash();
       return add_to_hash(rows.slice(i, rows.num_rows - i));
     }
@@ -157,7 +177,8 @@ void lookup_table::add_to_array(const record::batch& rows) {
   }
 }
 
-// Keys turned out not to be dense: what is there moves into a hash table.
+// Keys turned out not to be dense, or their gaps take too much: what is there moves into a hash table. Each chunk goes
+// as soon as its rows have moved, so that there are never two tables.
 void lookup_table::become_hash() {
   std::vector<std::shared_ptr<std::byte[]>> chunks = std::exchange(chunks_, {});
   const std::vector<uint64_t> present = std::exchange(present_, {});
@@ -167,9 +188,11 @@ void lookup_table::become_hash() {
   is_array_ = may_become_hash_ = false;
   num_rows_ = 0;
   const record::column& key_column = type_[keys_[0]];
+  uint64_t first_left = 0;  // chunk
   for (uint64_t word = 0; word < present.size(); ++word)
     for (uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
       const uint64_t key = word * 64 + static_cast<uint64_t>(std::countr_zero(bits));
+      while (first_left < key / per_chunk) chunks[first_left++].reset();
       const std::byte* from = chunks[key / per_chunk].get() + (key % per_chunk) * values.row_bytes();
       std::byte* to = place_for(num_rows_);
       std::memcpy(to + key_column.offset, &key, key_column.type.num_bytes);

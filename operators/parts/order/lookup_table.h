@@ -33,6 +33,9 @@ class lookup_table {
   lookup_table(std::string node, std::string input, const record::row_type& type, std::vector<size_t> keys,
                lookup_kind kind, uint64_t memory_bytes);
 
+  // What an array of up to `num_rows` rows takes beside its rows: places and bits of keys that aren't there.
+  static uint64_t gap_bytes(const record::row_type& type, uint64_t num_rows);
+
   // Throws error(bad_data) for a key that is there already, error(resources) when it gets too large.
   void add(const record::batch& rows);
 
@@ -65,6 +68,8 @@ class lookup_table {
   void add_to_array(const record::batch& rows);
   void add_to_hash(const record::batch& rows);
   bool is_dense(uint64_t key) const;
+  bool has_place(uint64_t key) const;
+  bool has_room(uint64_t key) const;
   void become_hash();
   void store(const std::byte* row, const std::byte* heap, std::byte* to, bool with_key);
   std::byte* place_for(uint64_t place);
