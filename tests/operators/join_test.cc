@@ -124,6 +124,32 @@ TEST(join, is_what_nested_loops_give) {
   }
 }
 
+// A breadth-first search in which the anti join with the level before seeks: `prev` is `cur` of the iteration before.
+TEST(join, skips_in_a_stream_that_was_another_one) {
+  rows edges;
+  for (int i = 0; i < 40; ++i) edges.push_back(fmt::format("{},{}", i, i + 1));
+  const std::string nodes =
+      "edges: {op: test.rows, with: {type: {src: u32, dst: u32}, sorted_by: [src]}}\n"
+      "x:\n"
+      "  op: loop\n"
+      "  in: {edges: edges}\n"
+      "  with:\n"
+      "    carry: {prev: {rows: [], type: {node: u32}}, cur: {rows: [{node: 0}], type: {node: u32}}}\n"
+      "    body:\n"
+      "      reached: {op: join, in: {left: cur, right: edges}, with: {by: {node: src}, skip: true}}\n"
+      "      next: {op: map, in: reached, with: {node: dst}}\n"
+      "      sorted: {op: sort, in: next, with: {by: [node], unique: true}}\n"
+      "      fresh: {op: join, in: {left: sorted, right: cur}, with: {by: [node], kind: anti}}\n"
+      "      new: {op: join, in: {left: fresh, right: prev}, with: {by: [node], kind: anti, skip: true}}\n"
+      "    next: {prev: cur, cur: new}\n"
+      "    until: \"rows(new) == 0\"\n"
+      "    collect: {out: new}\n"
+      "out: {op: test.sink, in: x.out}\n";
+  rows expected;
+  for (int i = 1; i <= 40; ++i) expected.push_back(std::to_string(i));
+  EXPECT_EQ(run_all_ways(nodes, {{"edges", edges}}), expected);
+}
+
 TEST(join, skips_many_rows_for_a_few) {
   rows left, right, expected;
   for (int i = 0; i < 60000; ++i)

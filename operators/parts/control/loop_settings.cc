@@ -372,11 +372,19 @@ class loop_checker {
     for (const plan::body_input& in : request_.inputs) seeks = seeks || plan::is_sought(*body_, in.name);
     node_.facts().seeks = seeks;
     node_.facts().bodies_run = !out_.times || runs_at_least_once(*out_.times);
-    for (carried_stream& s : out_.streams) {
-      s.sought = plan::is_sought(*body_, s.name);
+    for (carried_stream& s : out_.streams) s.sought = plan::is_sought(*body_, s.name);
+    // A stream that becomes another one, which is sought in, needs the index as well. Its order is that one's, or more.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const carried_stream& s : out_.streams)
+        for (carried_stream& from : out_.streams) {
+          if (!s.sought || from.sought || from.name != s.next.stream) continue;
+          from.sought = changed = true;
+        }
+    }
+    for (const carried_stream& s : out_.streams)
       for (plan::node& n : body_->nodes)
         if (s.sought && n.id == s.next.result) n.facts.sought = true;
-    }
     for (const collected_rows& c : out_.collected) node_.set_output(node_.add_output(c.port), c.type);
     for (const carried_stream& s : out_.streams) node_.set_output(node_.add_output(s.name), s.type, s.sorted_by);
     std::vector<record::column> columns;
