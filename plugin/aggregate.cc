@@ -19,8 +19,9 @@ fr_groups groups_of(const expr::row_targets& to) { return {bytes_of(to.states), 
 
 class plugin_aggregate_call final : public expr::bound_aggregate {
  public:
-  plugin_aggregate_call(const fr_aggregate& table, void* bound, size_t num_args, const std::string& who)
-      : table_(table), bound_(bound), num_args_(num_args), who_(who) {}
+  plugin_aggregate_call(const fr_aggregate& table, void* bound, size_t num_args, record::value_type type,
+                        const std::string& who)
+      : table_(table), bound_(bound), num_args_(num_args), type_(type), who_(who) {}
   ~plugin_aggregate_call() override {
     if (bound_ != nullptr && table_.destroy_bound != nullptr) table_.destroy_bound(bound_);
   }
@@ -44,6 +45,7 @@ class plugin_aggregate_call final : public expr::bound_aggregate {
     const fr_call call = call_of(c, arena);
     const size_t done = finish_inside(states, call);
     check_done(done, c.num_rows, problem, who_);
+    check_cells(type_, c.out, done, who_);
     return done;
   }
 
@@ -66,6 +68,7 @@ class plugin_aggregate_call final : public expr::bound_aggregate {
   const fr_aggregate& table_;
   void* const bound_;
   const size_t num_args_;
+  const record::value_type type_;
   const std::string& who_;
 };
 
@@ -92,9 +95,10 @@ class plugin_aggregate final : public expr::outside_aggregate {
     out.wanted = handed.wanted.data();
     out.faulty_argument = FR_NO_ARGUMENT;
     if (bind_inside(handed.args, out, problem) != FR_OK) return fault_of(problem, out.faulty_argument, given.size());
-    // From here on what was bound is let go of whatever comes.
-    auto call = std::make_shared<plugin_aggregate_call>(table_, out.bound, given.size(), who_);
     const auto result = result_type(out.result);
+    // From here on what was bound is let go of whatever comes.
+    auto call = std::make_shared<plugin_aggregate_call>(table_, out.bound, given.size(),
+                                                        result.value_or(record::value_type()), who_);
     auto wanted = wanted_types(handed.wanted);
     if (const std::string no = breach_of(out, result && wanted); !no.empty())
       return expr::binding_fault{std::nullopt, fmt::format("{}: {}", who_, no), "", "tell the author of the plugin"};

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "plugin/note.h"
 #include "plugin/texts.h"
@@ -83,6 +84,24 @@ expr::binding_fault fault_of(const fr_problem& problem, size_t faulty, size_t nu
   fault.message = problem.said ? problem.said->message : "the plugin refuses the call and doesn't say why";
   if (problem.said) fault.hint = problem.said->hint;
   return fault;
+}
+
+void check_cells(value_type type, const void* cells, size_t num_rows, const std::string& who) {
+  if (type.num_bytes == 8 || type.is_float() || type.is_text()) return;
+  const std::span lanes(static_cast<const uint64_t*>(cells), num_rows);
+  const unsigned unused = 64 - 8 * type.num_bytes;
+  const auto read_back = [&](uint64_t lane) {
+    if (type.is_boolean()) return lane & 1;
+    return type.has_sign() ? static_cast<uint64_t>(static_cast<int64_t>(lane << unused) >> unused)
+                           : lane << unused >> unused;
+  };
+  uint64_t differences = 0;
+  for (const uint64_t lane : lanes) differences |= lane ^ read_back(lane);
+  if (differences == 0) return;
+  const auto wrong = std::find_if(lanes.begin(), lanes.end(), [&](uint64_t lane) { return read_back(lane) != lane; });
+  throw expr::call_failed({error_kind::internal,
+                           fmt::format("{} gives {}, which {} doesn't hold", who, *wrong, record::to_string(type)),
+                           "tell the author of the plugin"});
 }
 
 char* take_text(fr_arena* arena, size_t num_bytes) {

@@ -62,6 +62,10 @@ inline void check_done(size_t done, size_t num_rows, const fr_problem& problem, 
   if (done == 0 || done > num_rows || !problem.is_empty()) raise_undone(done, num_rows, problem, who);
 }
 
+// What a plugin has made of `num_rows` rows: throws where the cell of a narrow type holds none of its values. The
+// engine relies on it: a bool of 255 would be counted as so many rows.
+void check_cells(record::value_type type, const void* cells, size_t num_rows, const std::string& who);
+
 // Why a word can't be declared so; empty: it can. `what`: "function", "aggregate".
 std::string fault_of_word(const char* what, fr_text name, fr_text signature, fr_text help, uint32_t min_args,
                           uint32_t max_args);

@@ -13,8 +13,8 @@ namespace {
 
 class plugin_call final : public expr::bound_call {
  public:
-  plugin_call(const fr_function& table, void* state, const std::string& who)
-      : table_(table), state_(state), who_(who) {}
+  plugin_call(const fr_function& table, void* state, record::value_type type, const std::string& who)
+      : table_(table), state_(state), type_(type), who_(who) {}
   ~plugin_call() override {
     if (state_ != nullptr && table_.destroy_state != nullptr) table_.destroy_state(state_);
   }
@@ -25,6 +25,7 @@ class plugin_call final : public expr::bound_call {
     const fr_call call = call_of(c, arena);
     const size_t done = run_inside(call);
     check_done(done, c.num_rows, problem, who_);
+    check_cells(type_, c.out, done, who_);
     return done;
   }
 
@@ -36,6 +37,7 @@ class plugin_call final : public expr::bound_call {
 
   const fr_function& table_;
   void* state_;
+  const record::value_type type_;
   const std::string& who_;
 };
 
@@ -61,9 +63,9 @@ class plugin_function final : public expr::outside_function {
     out.wanted = handed.wanted.data();
     out.faulty_argument = FR_NO_ARGUMENT;
     if (bind_inside(handed.args, out, problem) != FR_OK) return fault_of(problem, out.faulty_argument, given.size());
-    // From here on the state is let go of whatever comes.
-    auto call = std::make_shared<plugin_call>(table_, out.state, who_);
     const auto result = result_type(out.result);
+    // From here on the state is let go of whatever comes.
+    auto call = std::make_shared<plugin_call>(table_, out.state, result.value_or(record::value_type()), who_);
     auto wanted = wanted_types(handed.wanted);
     if (!result || !wanted)
       throw error(error_kind::internal, fmt::format("{} gives types that functions can't have", who_),

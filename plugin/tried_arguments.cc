@@ -133,14 +133,4 @@ tried_cells::tried_cells(const tried_arguments& arguments, const odd_columns& co
   }
 }
 
-bool holds(value_type type, uint64_t lane) {
-  if (type.is_boolean()) return lane <= 1;
-  const uint32_t bits = 8 * type.num_bytes;
-  if (type.is_unsigned()) return bits == 64 || lane >> bits == 0;
-  if (!type.has_sign() || bits == 64) return true;
-  const auto number = static_cast<int64_t>(lane);
-  const int64_t most = (int64_t{1} << (bits - 1)) - 1;
-  return number >= -most - 1 && number <= most;
-}
-
 }  // namespace flowrun::plugins

@@ -72,7 +72,4 @@ class tried_cells {
   std::vector<expr::text_operand> operands_;
 };
 
-// Whether a number of the type can be this lane.
-bool holds(record::value_type type, uint64_t lane);
-
 }  // namespace flowrun::plugins

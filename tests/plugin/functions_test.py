@@ -260,6 +260,20 @@ extern "C" __attribute__((visibility("default"))) int flowrun_plugin_v1(const fr
         done = self.flowrun("plugins", "check", plugin)
         self.assertEqual(done.returncode, 70, done.stdout + done.stderr)
         self.assertIn("gives 300, which u8 doesn't hold", done.stdout)
+        # Nor does a job count with it: a filter would go by 255 rows for one.
+        plugin = self.plugin(body.replace("FR_U8", "FR_BOOL").replace("300", "255"), source=source)
+        job = """flowrun: 1
+plugins: [toy]
+nodes:
+  numbers: {op: generate, with: {rows: 5000, columns: {n: i}}}
+  kept: {op: filter, in: numbers, with: {where: toy.bad(n)}}
+  out: {op: file.write_csv, in: kept, with: {path: out.csv}}
+"""
+        self.write("job.yaml", job)
+        done = self.flowrun("job.yaml", "--plugin", plugin)
+        self.assertEqual(done.returncode, 70, done.stderr)
+        self.assertIn("function bad gives 255, which bool doesn't hold", done.stderr)
+        self.assertFalse((self.dir / "out.csv").exists())
 
     @unittest.skipIf(SANITIZERS, "a sanitizer has its own line")
     def test_crashes(self):
