@@ -97,7 +97,13 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
         {fmt::format("where {} is written", who), path == "-" ? path : absolute(io::followed_output(path))});
   out.bytes_between_marks = std::clamp(loaded.machine.memory_bytes / 8, least_between_marks, most_between_marks);
   for (const auto& plugin : loaded_plugins()) files.inputs.insert(plugin->file.path);
-  for (const std::string& path : files.inputs) out.inputs.push_back(resume::look_at_input(absolute(path)));
+  for (const std::string& path : files.inputs) {
+    std::error_code problem;
+    if (std::filesystem::exists(absolute(path), problem) || problem)
+      out.inputs.push_back(resume::look_at_input(absolute(path)));
+    else  // of a branch or graph that may never run: loading the job has refused all others
+      out.facts.push_back({path, "not there"});
+  }
   return out;
 }
 

@@ -274,7 +274,9 @@ class graph_checker {
       const int64_t num_bytes = use.path != "-" ? shared_.known().num_bytes(use.path) : -1;
       total = num_bytes < 0 ? -1 : total + num_bytes;
     }
-    if (!files.empty() && !files.front().writes && total >= 0) n.facts.input_bytes = static_cast<uint64_t>(total);
+    const bool moves_files = n.role() == operator_role::source || n.role() == operator_role::sink;
+    if (moves_files && !files.empty() && !files.front().writes && total >= 0)
+      n.facts.input_bytes = static_cast<uint64_t>(total);
   }
 
   graph& graph_;

@@ -160,15 +160,14 @@ void check_folders(const std::vector<file_use>& all, const outer_files& others, 
 
 std::vector<file_use> files_of(const node& n) {
   std::vector<file_use> out;
-  const operator_role role = n.declaration->role;
-  if (role != operator_role::source && role != operator_role::sink) return out;
+  const bool is_sink = n.declaration->role == operator_role::sink;
   for (const parameter_declaration& p : n.declaration->parameters) {
     if (p.kind != parameter_kind::path && p.kind != parameter_kind::paths) continue;
     const specs::Value* given = specs::find(n.spec->with(), p.name);
     if (!given && p.default_text.empty()) continue;
     const specs::Value value = given ? *given : default_value(p);
     auto add = [&](const specs::Value& item) {
-      const bool writes = role == operator_role::sink && !p.is_read;
+      const bool writes = is_sink && !p.is_read;
       file_use& use = out.emplace_back(file_use{specs::text(item), fmt::format("'{}'", n.id), writes,
                                                 given ? item.position() : n.spec->op_position()});
       if (!p.names_columns) return;

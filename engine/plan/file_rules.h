@@ -46,7 +46,7 @@ struct outer_files {
 check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files,
                    const outer_files& others, std::vector<expr::constant> scalars = {});
 
-// The files of a source or sink whose parameters have the right shape. A path in which braces are wrong, which the
+// The files of a node whose parameters have the right shape: a sink writes, all others read. A path in which braces are wrong, which the
 // check of the node says, is taken as it stands.
 std::vector<file_use> files_of(const node& n);
 

@@ -133,6 +133,27 @@ class operator_test(plugin_tests):
         done = self.flowrun("test", "job.yaml", "--plugin", self.toy)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_files_that_are_read(self):
+        """Also by an operator that is no source."""
+        plugin = self.plugin("""plugin.add(fr::stateless<fr::row_type>("tag").summary("Tags.").input("in", "rows").output("out", "rows")
+            .parameter({.name = "file", .kind = FR_PARAMETER_PATH, .required = true, .help = "The tag."})
+            .check([](fr::node& node) { node.set_output(0, node.input(), node.input_order()); return node.input(); })
+            .apply([](const fr::row_type&, const fr::batch& in, fr::out& out) { out.pass(in, 0, in.size()); }));""")
+        job = """flowrun: 1
+plugins: [toy]
+nodes:
+  rows: {op: generate, with: {rows: 9, columns: {value: i}}}
+  made: {op: toy.tag, in: rows, with: {file: FILE}}
+  out: {op: file.write_csv, in: made, with: {path: out.csv}}
+"""
+        for file, parts in (("none.txt", ("job.yaml:5:", "none.txt", "No such file")),
+                            ("out.csv", ("job.yaml:6:", "'out' writes 'out.csv', which 'made' reads"))):
+            self.write("job.yaml", job.replace("FILE", file))
+            done = self.flowrun("check", "job.yaml", "--plugin", plugin)
+            self.assertNotEqual(done.returncode, 0)
+            for part in parts:
+                self.assertIn(part, done.stderr)
+
     def test_faults(self):
         for node, place, *parts in (
             ("{op: toy.repeat, in: rows}", "5:", "times"),

@@ -383,7 +383,7 @@ enum {
   FR_PARAMETER_BYTES = 4,   /* 64MiB */
   FR_PARAMETER_CHOICE = 5,  /* one of `choices` */
   FR_PARAMETER_COLUMNS = 6, /* a list of columns of an input; of a source: names of what it reads (paths) */
-  FR_PARAMETER_PATH = 7,    /* a file; flowrun sees to it that no two nodes write one */
+  FR_PARAMETER_PATH = 7,    /* a file, which a sink writes and others read; no node writes what another one does */
   FR_PARAMETER_PATHS = 8,   /* a file or a list of them */
   FR_PARAMETER_ROW_TYPE = 9, /* {column: type}, or the name of a type of the job */
   FR_PARAMETER_EXPRESSION = 10,
