@@ -29,6 +29,7 @@ void expander::expand(Value& v) {
 std::optional<std::string> expander::expand_text(const std::string& text, const Position& start, spans& inserted) {
   std::string out;
   bool good = true;
+  size_t num_openings = 0;  // before i, also those of "$${"
   for (size_t i = 0; i < text.size();) {
     const char next = i + 1 < text.size() ? text[i + 1] : '\0';
     if (text[i] != '$' || (next != '$' && next != '{')) {
@@ -36,14 +37,16 @@ std::optional<std::string> expander::expand_text(const std::string& text, const 
     } else if (next == '$') {
       out += '$';
       i += 2;
+      if (i < text.size() && text[i] == '{') ++num_openings;
     } else {
-      const Position at = source_.nth_variable(start, count_openings(std::string_view(text).substr(0, i)));
+      const place at = [&, n = num_openings++] { return source_.nth_variable(start, n); };
       const size_t close = text.find('}', i);
       if (close == std::string::npos) {
-        faults_.add(at, "'${' without '}'", "${name}", "write $${ for a '${' that is not a parameter");
+        faults_.add(at(), "'${' without '}'", "${name}", "write $${ for a '${' that is not a parameter");
         return std::nullopt;
       }
       const std::string name = text.substr(i + 2, close - i - 2);
+      num_openings += count_openings(name);
       const size_t begin = out.size();
       if (!(name.starts_with("env:") ? append_environment(name.substr(4), at, out) : append_variable(name, at, out)))
         good = false;
@@ -60,20 +63,21 @@ std::optional<std::string> expander::expand_text(const std::string& text, const 
   return out;
 }
 
-bool expander::append_variable(const std::string& name, const Position& at, std::string& out) {
+bool expander::append_variable(const std::string& name, const place& at, std::string& out) {
   if (const auto found = values_.find(name); found != values_.end()) return append(found->second, at, out);
   if (const auto found = broken_.find(name); found != broken_.end()) {
     if (!found->second.empty())
-      faults_.add(at, found->second, "a value", "give it a default:, or a value with -p " + name + "=…");
+      faults_.add(at(), found->second, "a value", "give it a default:, or a value with -p " + name + "=…");
     return false;
   }
   if (const size_t dash = name.find(":-"); dash != std::string::npos) {
-    faults_.add(at, "a default for a parameter stands in its declaration", "${" + quotable(name.substr(0, dash)) + "}",
+    faults_.add(at(), "a default for a parameter stands in its declaration",
+                "${" + quotable(name.substr(0, dash)) + "}",
                 "only environment variables have one here: ${env:VAR:-default}");
     return false;
   }
   if (announced_.contains(name)) {
-    faults_.add(at, "the parameter '" + quotable(name) + "' has no value yet: it is declared here or further down",
+    faults_.add(at(), "the parameter '" + quotable(name) + "' has no value yet: it is declared here or further down",
                 "a parameter that is declared further up", "move its declaration up");
     return false;
   }
@@ -81,40 +85,40 @@ bool expander::append_variable(const std::string& name, const Position& at, std:
   for (const auto& known : values_) names.push_back(known.first);
   for (const auto& known : broken_) names.push_back(known.first);
   if (names.empty()) {
-    faults_.add(at, "there is no parameter '" + quotable(name) + "'", "a parameter declared in params:",
+    faults_.add(at(), "there is no parameter '" + quotable(name) + "'", "a parameter declared in params:",
                 "declare it in params:, or write $${ for a '${' that is not a parameter");
   } else {
-    faults_.add_unknown(at, "there is no parameter '" + quotable(name) + "'", name, names);
+    faults_.add_unknown(at(), "there is no parameter '" + quotable(name) + "'", name, names);
   }
   return false;
 }
 
-bool expander::append_environment(const std::string& name, const Position& at, std::string& out) {
+bool expander::append_environment(const std::string& name, const place& at, std::string& out) {
   const size_t dash = name.find(":-");
   const std::string variable = name.substr(0, dash);
   if (!is_column_name(variable)) {
-    faults_.add(at, "'" + quotable(variable) + "' is no name of an environment variable",
+    faults_.add(at(), "'" + quotable(variable) + "' is no name of an environment variable",
                 "${env:NAME} or ${env:NAME:-default}");
     return false;
   }
   const std::optional<std::string> value = env_(variable);
   if (dash != std::string::npos && (!value || value->empty())) return append(name.substr(dash + 2), at, out);
   if (!value) {
-    faults_.add(at, "the environment variable " + variable + " is not set", "",
+    faults_.add(at(), "the environment variable " + variable + " is not set", "",
                 "set it, or write ${env:" + variable + ":-default}");
     return false;
   }
   if (!is_utf8(*value)) {
-    faults_.add(at, "the environment variable " + variable + " is not UTF-8", "text in UTF-8");
+    faults_.add(at(), "the environment variable " + variable + " is not UTF-8", "text in UTF-8");
     return false;
   }
   return append(*value, at, out);
 }
 
-bool expander::append(const std::string& value, const Position& at, std::string& out) {
+bool expander::append(const std::string& value, const place& at, std::string& out) {
   inserted_bytes_ += value.size();
   if (inserted_bytes_ > max_inserted_bytes) {
-    faults_.add(at, "the parameters bring in more than 16 MiB of text", "shorter values");
+    faults_.add(at(), "the parameters bring in more than 16 MiB of text", "shorter values");
     return false;
   }
   out += value;

@@ -40,11 +40,12 @@ class expander {
   void expand(Value& v);
 
  private:
+  using place = std::function<Position()>;  // finding it takes as long as the text is: faults alone ask
   using spans = google::protobuf::RepeatedPtrField<Span>;
   std::optional<std::string> expand_text(const std::string& text, const Position& start, spans& inserted);
-  bool append_variable(const std::string& name, const Position& at, std::string& out);
-  bool append_environment(const std::string& name, const Position& at, std::string& out);
-  bool append(const std::string& value, const Position& at, std::string& out);
+  bool append_variable(const std::string& name, const place& at, std::string& out);
+  bool append_environment(const std::string& name, const place& at, std::string& out);
+  bool append(const std::string& value, const place& at, std::string& out);
 
   environment env_;
   const source_text& source_;

@@ -49,6 +49,15 @@ TEST(parameters, dollars) {
   EXPECT_EQ(expanded("", "$$$$"), "$$");
 }
 
+TEST(parameters, very_many_in_one_text) {
+  std::string text, expected;
+  for (int i = 0; i < 200'000; ++i) text += "${a}", expected += 'x';
+  EXPECT_EQ(expanded("a: {type: string, default: x}", text), expected);
+  // Those within names count where a fault says its place.
+  EXPECT_THAT(faults_in(job("", "$${ ${a${b} ${c}")),
+              ElementsAre("7:14 there is no parameter 'a${b'", "7:22 there is no parameter 'c'"));
+}
+
 TEST(parameters, ranges) {
   const std::string n = "n: {type: int, min: 1, max: 8}";
   for (const char* good : {"1", "8", "0x3"}) EXPECT_EQ(expanded(n, "${n}", {{"n", good}}), good);
