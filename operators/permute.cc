@@ -14,6 +14,7 @@
 
 #include "engine/base/error.h"
 #include "engine/expr/conversion.h"
+#include "engine/plan/body_ports.h"
 #include "operators/parts/algorithms/bit_matrix.h"
 #include "operators/parts/order/permute_in_blocks.h"
 #include "operators/parts/order/sort_stages.h"
@@ -123,6 +124,8 @@ bool comes_from_files(const plan::graph& g, const plan::node& n, std::set<int>& 
     if (in.from_node < 0) return true;
     if (!been.insert(in.from_node).second) return false;
     const plan::node& from = g.nodes[static_cast<size_t>(in.from_node)];
+    // Whether a body runs may depend on how many rows its streams have.
+    if (plan::is_body_stream(from)) return true;
     return from.declaration->name.starts_with("file.") || comes_from_files(g, from, been);
   });
 }

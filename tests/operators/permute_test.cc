@@ -157,6 +157,15 @@ TEST(permute, reports_faults) {
   EXPECT_THAT(faults("matrix: '10 01', n: 2"), ElementsAre(HasSubstr("n belongs to bits")));
 }
 
+// Whether the branch runs depends on the number of rows, which the run finds.
+TEST(permute, of_a_stream_of_a_body_has_any_number_of_rows) {
+  EXPECT_THAT(faults_of("a: {op: generate, with: {rows: 3, columns: {v: i}}}\n"
+                        "x: {op: if, in: {a: a}, with: {condition: \"rows(a) == 4\", "
+                        "then: {p: {op: permute, in: a, with: {bits: reverse, n: 2}}}, out: {r: p}}}\n"
+                        "out: {op: test.sink, in: x.r}\n"),
+              IsEmpty());
+}
+
 // Each of these reads the one before twice.
 TEST(permute, looks_at_every_node_once) {
   std::string nodes = "n0: {op: generate, with: {rows: 4, columns: {v: i}}}\n";
