@@ -88,6 +88,11 @@ class growing_rows_test(process_test):
         # The last key is far from all others.
         self.sums(looked_up("if(i == 200000, 4000000000, i)", 200_001, 500), "m", "v", 5, 5 * 500, "-m", "118MiB")
 
+    def test_a_sort_of_few_rows_that_become_long(self):
+        longer = """{op: map, in: g, with: {k: k, t: "replace(s, 'a', pad_left('', 50000, 'x'))"}}"""
+        nodes = {"g": generated(20, k="i", s="pad_left('', 20, 'a')"), "m": longer, "s": "{op: sort, in: m, with: {by: [t, k]}}"}
+        self.sums(nodes, "s", "t", 20, 20 * 20 * 50_000)
+
     def test_suffixes_of_large_letters(self):
         nodes = {"g": generated(10, k="u32(i * 1000000)"), "x": "{op: suffix_sort, in: g}", "m": "{op: map, in: x, with: {t: \"''\"}}"}
         self.sums(nodes, "m", "t", 10, 0)

@@ -374,7 +374,9 @@ void add_order_check(exec::assembly& to, exec::build_context& c, const sort::sor
 
 uint64_t bytes_to_sort(const record::row_type& type, bool indexed, const plan::row_estimate& estimate) {
   const uint64_t expected = sizes::bytes_to_sort(estimate.rows, estimate.num_bytes, type.row_bytes(), indexed);
-  // An estimate may be too low, above all one of few long rows.
+  // An estimate may be too low, above all one of few long rows: what a map makes of a text has any length.
+  constexpr uint64_t long_rows = 64 * MiB;
+  if (type.has_strings() && estimate.most_bytes == plan::row_estimate::unbounded) return 4 * expected + long_rows;
   return estimate.bounds_rows() ? expected : 4 * expected;
 }
 
