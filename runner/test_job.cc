@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "engine/base/error.h"
+#include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 #include "runner/test_rows.h"
 #include "runner/words.h"
@@ -51,6 +52,7 @@ class fitting {
     for (const test_case::part& part : test.expected) part.field.empty() ? add_output(part) : add_value(part);
     for (const plan::node& n : job_.nodes)
       if (reads_files(*n.declaration)) expect_given(n, test, named);
+    keep_off_files(job_, test, named);
     return std::move(out_);
   }
 
@@ -164,17 +166,41 @@ class fitting {
   // A file of its own is read only where a test asks for that; tests don't depend on what happens to lie there.
   void expect_given(const plan::node& n, const test_case& test, const std::vector<std::string>& named) {
     if (std::any_of(test.given.begin(), test.given.end(), [&](const auto& part) { return part.node == n.id; })) return;
-    const Value* path = specs::find(n.spec->with(), "path");
-    if (path == nullptr) return;
-    const auto is_named = [&named](const Value& v) {
+    if (!is_named(n, "path", named))
+      faults_.add(test.position,
+                  fmt::format("'{}' gives no rows for the source '{}'", specs::quotable(test.name), n.id),
+                  fmt::format("given: {{{}: [row, …]}}, or the path under params:", n.id));
+  }
+
+  // The test itself says the paths of the parameter, or there are none.
+  static bool is_named(const plan::node& n, const std::string& parameter, const std::vector<std::string>& named) {
+    const Value* path = specs::find(n.spec->with(), parameter);
+    if (path == nullptr) return true;
+    const auto is_one = [&named](const Value& v) {
       return std::any_of(named.begin(), named.end(),
                          [&v](const std::string& one) { return specs::text(v).find(one) != std::string::npos; });
     };
     const auto& list = path->list().items();
-    if (path->has_list() ? !std::all_of(list.begin(), list.end(), is_named) : !is_named(*path))
-      faults_.add(test.position,
-                  fmt::format("'{}' gives no rows for the source '{}'", specs::quotable(test.name), n.id),
-                  fmt::format("given: {{{}: [row, …]}}, or the path under params:", n.id));
+    return path->has_list() ? std::all_of(list.begin(), list.end(), is_one) : is_one(*path);
+  }
+
+  // Files that a test can't put others in place of: of sources inside of other nodes, and of sinks that don't call
+  // their path so.
+  void keep_off_files(const plan::graph& g, const test_case& test, const std::vector<std::string>& named) {
+    for (const plan::node& n : g.nodes) {
+      for (const plan::parameter_declaration& p : n.declaration->parameters) {
+        const bool is_path = p.kind == plan::parameter_kind::path || p.kind == plan::parameter_kind::paths;
+        const bool writes = n.declaration->role == plan::operator_role::sink && p.name != "path";
+        const bool reads = &g != &job_ && reads_files(*n.declaration) && p.name == "path";
+        if (!is_path || p.is_read || (!writes && !reads) || is_named(n, p.name, named)) continue;
+        faults_.add(test.position,
+                    fmt::format("'{}' would {} the file of '{}'", specs::quotable(test.name), writes ? "write" : "read",
+                                plan::full_name(g, n)),
+                    fmt::format("a job that takes its '{}' from a parameter, and the test's own under params:", p.name),
+                    reads ? "or a source outside, whose rows a test can give" : "");
+      }
+      for (const auto& body : n.bodies) keep_off_files(*body, test, named);
+    }
   }
 
   const plan::graph& job_;

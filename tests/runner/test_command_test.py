@@ -281,6 +281,25 @@ class test_command_test(process_test):
         done = self.flowrun("test", "c.yaml")
         self.assertEqual(done.returncode, 78, done.stdout)
         self.assertIn("'bare' gives no rows for the source 'read'", done.stderr)
+        inside = """flowrun: 1
+params: {file: {type: path, default: there.csv}}
+nodes:
+  rows: {op: generate, with: {rows: 3, columns: {k: i}}}
+  branch:
+    op: if
+    in: {rows: rows}
+    with: {condition: rows(rows) == 3, then: {read: {op: file.read_csv, with: {path: "${file}", type: {a: u8}}}}, out: {r: read}}
+  write: {op: file.write_csv, in: branch.r, with: {path: to.csv}}
+tests:
+  - {name: bare, PARAMSexpect: {write: ['7']}}
+"""
+        self.write("c.yaml", inside.replace("PARAMS", ""))
+        done = self.flowrun("test", "c.yaml")
+        self.assertEqual(done.returncode, 78, done.stdout)
+        self.assertIn("'bare' would read the file of 'branch.then.read'", done.stderr)
+        self.write("c.yaml", inside.replace("PARAMS", "params: {file: there.csv}, "))
+        done = self.flowrun("test", "c.yaml")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_a_parameter_without_a_value(self):
         self.write("a.yaml", GOOD.replace("default: 1", "required: true"))
