@@ -394,8 +394,12 @@ void node_view::set_output(uint32_t port, const std::vector<fr_column>& columns,
   std::vector<record::column> out;
   for (const fr_column& c : columns) out.push_back(column_of(c));
   record::row_type type(std::move(out));
-  for (const plan::order_term& t : sorted_by)
-    if (!type.index_of(t.column)) refuse(fmt::format("its output is sorted by '{}', which it doesn't have", t.column));
+  for (const plan::order_term& t : sorted_by) {
+    const std::optional<size_t> place = type.index_of(t.column);
+    if (!place) refuse(fmt::format("its output is sorted by '{}', which it doesn't have", t.column));
+    if (!is_part_of(t, type[*place].type))
+      refuse(fmt::format("its output is sorted by bytes of '{}' that there are not", t.column));
+  }
   plan::row_estimate rows;
   if (estimate != nullptr && estimate->is_known)
     rows = {estimate->rows,

@@ -14,9 +14,10 @@ const RunReport::Node* node_of(const RunReport& state, const std::string& id) {
 
 RunReport::Phase::State phase_state_of(const RunReport& state, const RunReport::Node& node) {
   const RunReport::Node* outermost = &node;
-  while (!outermost->inside().empty()) {
+  // As often as there are nodes: a state that comes from elsewhere may have some that lie in each other.
+  for (int i = 0; i < state.nodes_size() && !outermost->inside().empty(); ++i) {
     const RunReport::Node* const outer = node_of(state, outermost->inside());
-    if (outer == nullptr || outer == outermost) break;
+    if (outer == nullptr) break;
     outermost = outer;
   }
   bool waits = false;

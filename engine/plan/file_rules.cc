@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "engine/plan/parameter_shape.h"
@@ -131,13 +132,19 @@ void check_outputs_below(const std::vector<file_use>& all, const outer_files& ot
   std::vector<std::pair<const file_use*, std::filesystem::path>> outputs;
   for (const file_use& use : all)
     if (use.writes && use.path != "-") outputs.emplace_back(&use, place_of(use, others));
-  for (const auto& [below, place] : outputs)
-    for (const auto& [file, whole] : outputs) {
-      if (file->partitioned || !lies_in(place, whole)) continue;
-      comparison.refuse_below(*below, *file);
-      if (others.on_clash) others.on_clash(*below, *file);
-      break;
+  std::unordered_map<std::string, size_t> files;  // by place: the first of `outputs` that is a file there
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (!outputs[i].first->partitioned) files.emplace(outputs[i].second.string(), i);
+  for (const auto& [below, place] : outputs) {
+    size_t first = outputs.size();
+    for (std::filesystem::path above = place; above.has_relative_path();) {
+      above = above.parent_path();
+      if (const auto found = files.find(above.string()); found != files.end()) first = std::min(first, found->second);
     }
+    if (first == outputs.size()) continue;
+    comparison.refuse_below(*below, *outputs[first].first);
+    if (others.on_clash) others.on_clash(*below, *outputs[first].first);
+  }
 }
 
 // `all`: the command's own files first, none of which becomes a folder.
