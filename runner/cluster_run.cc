@@ -13,6 +13,7 @@
 #include "cluster/run_directory.h"
 #include "engine/base/counted.h"
 #include "engine/base/machine.h"
+#include "engine/base/units.h"
 #include "engine/exec/job_report.h"
 #include "runner/cluster_metrics.h"
 #include "runner/document.h"
@@ -31,23 +32,6 @@ namespace flowrun::runner {
 
 namespace {
 
-// Of a run that can be gone on with, the directory of its command.
-std::unique_ptr<cluster::run_directory> open_directory(const loaded_job& loaded, const run_arguments& arguments,
-                                                       terminal& screen) {
-  const std::string& scratch = loaded.machine.scratch.front().path;
-  if (!arguments.resume) return std::make_unique<cluster::run_directory>(scratch);
-  const resume::job_identity identity = identity_of(loaded, arguments.job);
-  cluster::run_facts facts;
-  for (const resume::job_identity::fact& fact : identity.facts) facts[fact.name] = fact.value;
-  facts["--cluster"] = arguments.cluster;
-  for (const resume::input_contents& in : identity.inputs)
-    facts[in.path] = fmt::format("{} {} {} {} {}", in.num_bytes, in.modified_ns, in.changed_ns, in.inode, in.content);
-  auto out = std::make_unique<cluster::run_directory>(scratch, fmt::format("{:016x}", identity.key), facts);
-  if (!out->reasons_to_start_over().empty())
-    screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
-  return out;
-}
-
 void add(std::vector<std::string>& to, const std::string& option, const std::string& value) {
   to.push_back(option);
   to.push_back(value);
@@ -65,6 +49,28 @@ size_t most_tasks_of(const cluster::place& where, size_t given) {
 uint64_t task_bytes(const resources& machine, const cluster::place& where) {
   if (where.local_width > 0) return machine.memory_bytes / where.local_width;
   return machine.memory_bytes / (machine.memory_from == "default" ? std::max(machine.threads, 1U) : 1);
+}
+
+// Of a run that can be gone on with, the directory of its command.
+std::unique_ptr<cluster::run_directory> open_directory(const loaded_job& loaded, const run_arguments& arguments,
+                                                       const cluster::place& where, terminal& screen) {
+  const std::string& scratch = loaded.machine.scratch.front().path;
+  if (!arguments.resume) return std::make_unique<cluster::run_directory>(scratch);
+  const resume::job_identity identity = identity_of(loaded, arguments.job);
+  cluster::run_facts facts;
+  for (const resume::job_identity::fact& fact : identity.facts) facts[fact.name] = fact.value;
+  // What is there is told by the numbers of stages and tasks, which mean others where a job is divided otherwise.
+  facts["--cluster"] = arguments.cluster;
+  facts["--divide-from"] = format_bytes(arguments.least_divided_bytes);
+  facts["--tasks"] = arguments.tasks > 0
+                         ? fmt::format("{}", arguments.tasks)
+                         : fmt::format("left out, with {} for each", format_bytes(task_bytes(loaded.machine, where)));
+  for (const resume::input_contents& in : identity.inputs)
+    facts[in.path] = fmt::format("{} {} {} {} {}", in.num_bytes, in.modified_ns, in.changed_ns, in.inode, in.content);
+  auto out = std::make_unique<cluster::run_directory>(scratch, fmt::format("{:016x}", identity.key), facts);
+  if (!out->reasons_to_start_over().empty())
+    screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
+  return out;
 }
 
 // Where users say nothing of the number of tasks, there are as many as can sort without scratch.
@@ -206,7 +212,7 @@ int run_on_cluster(const loaded_job& loaded, const run_arguments& arguments, run
   const std::unique_ptr<page_server> page = open_page(arguments, screen);
   std::unique_ptr<cluster::run_directory> directory;
   const interrupts signals(cluster::seconds_to_stop(where));
-  directory = open_directory(loaded, arguments, screen);
+  directory = open_directory(loaded, arguments, where, screen);
   const std::vector<std::string> program = {this_program(), "worker"};
   const std::vector<std::string> options = worker_options(of_task(loaded.machine, where), arguments);
   const std::unique_ptr<cluster::scheduler> tasks = cluster::tasks_at(where, program, directory->path(), options);

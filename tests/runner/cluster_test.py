@@ -488,6 +488,22 @@ nodes:
         self.assertEqual(self.outputs(), expected)
         self.nothing_left()
 
+    def test_another_number_of_tasks_starts_over(self):
+        """The stages are others then, and what is there would be taken for what it isn't."""
+        expected = self.expected("-p", f"rows={LONG}")
+        for first, then, fact in (("--tasks 4", "--tasks 1", "--tasks"), ("--tasks 4", "--tasks 4 --divide-from 1GiB", "--divide-from")):
+            run = ("job.yaml", "-T", "scratch", "--cluster", "local:2", "-p", f"rows={LONG}", "--resume")
+            driver = self.start(*run, *first.split())
+            worker = self.until_workers(driver, 1)
+            driver.kill()
+            driver.communicate()
+            self.until_gone(worker)
+            done = self.flowrun(*run, *then.split())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, f"starts over: .*{fact}")
+            self.assertEqual(self.outputs(), expected)
+            self.nothing_left()
+
     def test_outputs_in_the_working_directory_go_on(self):
         self.write("job.yaml", JOB.replace("out/", ""))
         run = ("job.yaml", "-q", "-T", "scratch", "--cluster", "local:1", "--tasks", "3", "-p", f"rows={LONG}", "--resume")
