@@ -13,6 +13,7 @@
 #include <limits>
 
 #include "engine/base/error.h"
+#include "engine/base/growing_bytes.h"
 #include "engine/base/units.h"
 #include "operators/parts/order/row_groups.h"
 #include "operators/parts/rules/column_copy.h"
@@ -91,11 +92,10 @@ class held_rows {
     heap_.clear();
   }
   void add(const std::byte* row, const std::byte* heap) {
-    const size_t at = rows_.size();
-    rows_.resize(at + row_bytes_);
+    std::byte* const at = rows_.grow(row_bytes_);
     ++num_rows_;
     for (const field& f : fields_) {
-      std::byte* to = rows_.data() + at + f.to;
+      std::byte* to = at + f.to;
       if (f.is_string)
         store(to, record::load_string(row + f.from, heap));
       else
@@ -108,7 +108,7 @@ class held_rows {
   const std::byte* row(uint64_t i) const { return rows_.data() + i * row_bytes_; }
   const std::byte* heap() const { return heap_.data(); }
   const std::vector<uint32_t>& string_offsets() const { return string_offsets_; }
-  uint64_t num_bytes() const { return rows_.capacity() + heap_.capacity(); }
+  uint64_t num_bytes() const { return rows_.size() + heap_.size(); }
   bool heap_is_full() const { return heap_.size() > std::numeric_limits<uint32_t>::max(); }
 
  private:
@@ -118,8 +118,7 @@ class held_rows {
   };
   void store(std::byte* to, std::string_view text) {
     const record::string_ref ref{static_cast<uint32_t>(heap_.size()), static_cast<uint32_t>(text.size())};
-    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-    heap_.insert(heap_.end(), bytes, bytes + text.size());
+    heap_.append(text.data(), text.size());
     std::memcpy(to, &ref, sizeof ref);
   }
 
@@ -127,7 +126,7 @@ class held_rows {
   std::vector<uint32_t> string_offsets_;
   uint32_t row_bytes_;
   uint64_t num_rows_ = 0;
-  std::vector<std::byte> rows_, heap_;
+  growing_bytes rows_, heap_;
 };
 
 class pair_source final : public exec::source {

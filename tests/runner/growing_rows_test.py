@@ -93,6 +93,18 @@ class growing_rows_test(process_test):
         nodes = {"g": generated(20, k="i", s="pad_left('', 20, 'a')"), "m": longer, "s": "{op: sort, in: m, with: {by: [t, k]}}"}
         self.sums(nodes, "s", "t", 20, 20 * 20 * 50_000)
 
+    def test_a_group_of_pairs_that_does_not_fit(self):
+        """What it holds grows where it lies: it is not there twice at the end."""
+        nodes, _ = long_texts("t", 60, 2)
+        nodes = {**nodes, "p": '{op: group_pairs, in: t, with: {by: [], let: {n: "length(a.t) + length(b.t)"}}}',
+                 "r": "{op: reduce, in: p, with: {let: {n: count()}}}"}
+        text = "flowrun: 1\nname: growing\nnodes:\n" + "".join(f"  {name}: {node}\n" for name, node in nodes.items())
+        self.write("job.yaml", text)
+        done = self.flowrun("job.yaml", "-q", "-m", "100MiB", "-j", 4, "-T", "scratch", "--report", "report.json")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn("rows of one group", done.stderr)
+        self.assertLess(int(self.report()["peak_memory_bytes"]), 164 * MIB)
+
     def test_suffixes_of_large_letters(self):
         nodes = {"g": generated(10, k="u32(i * 1000000)"), "x": "{op: suffix_sort, in: g}", "m": "{op: map, in: x, with: {t: \"''\"}}"}
         self.sums(nodes, "m", "t", 10, 0)

@@ -18,8 +18,9 @@ namespace flowrun::operators {
 namespace {
 
 constexpr uint64_t chunk_bytes = 64 * KiB;
-constexpr uint64_t slack_keys = 4096;  // gaps that even a nearly empty array may have
-constexpr size_t ahead = 16;           // lookups whose memory is under way
+constexpr uint64_t slack_keys = 4096;     // gaps that even a nearly empty array may have
+constexpr uint64_t heap_step = 64 * KiB;  // how often the memory is looked at
+constexpr size_t ahead = 16;              // lookups whose memory is under way
 
 record::row_type without(const record::row_type& type, size_t column) {
   std::vector<record::column> columns;
@@ -67,7 +68,7 @@ lookup_table::lookup_table(std::string node, std::string input, const record::ro
 
 uint64_t lookup_table::memory_bytes() const {
   const auto held = std::count_if(chunks_.begin(), chunks_.end(), [](const auto& c) { return c != nullptr; });
-  return static_cast<uint64_t>(held) * rows_per_chunk() * stored_.row_bytes() + heap_.capacity() +
+  return static_cast<uint64_t>(held) * rows_per_chunk() * stored_.row_bytes() + heap_.size() +
          present_.capacity() * sizeof(uint64_t) + slots_.capacity() * sizeof(slot) +
          chunks_.capacity() * sizeof chunks_[0];
 }
@@ -120,14 +121,9 @@ void lookup_table::store(const std::byte* row, const std::byte* heap, std::byte*
       throw error(error_kind::resources,
                   fmt::format("node '{}': the strings of the table '{}' exceed 4 GiB", node_, input_),
                   "leave columns of text out of the table, or sort both by the key and use a join");
-    if (heap_bytes > heap_.capacity()) {
-      const uint64_t capacity = std::max<uint64_t>(heap_bytes, heap_.capacity() * 3 / 2);
-      check_memory(capacity);  // old and new, while it moves
-      heap_.reserve(capacity);
-    }
+    if (heap_bytes / heap_step > heap_.size() / heap_step) check_memory(text.size());
     const record::string_ref ref{static_cast<uint32_t>(heap_.size()), static_cast<uint32_t>(text.size())};
-    const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-    heap_.insert(heap_.end(), bytes, bytes + text.size());
+    heap_.append(text.data(), text.size());
     std::memcpy(field, &ref, sizeof ref);
   }
 }

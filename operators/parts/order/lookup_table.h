@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/growing_bytes.h"
 #include "engine/record/batch.h"
 #include "engine/record/key.h"
 
@@ -89,7 +90,7 @@ class lookup_table {
   uint64_t num_rows_ = 0;
   unsigned chunk_shift_ = 0;
   std::vector<std::shared_ptr<std::byte[]>> chunks_;  // null where an array has none yet
-  std::vector<std::byte> heap_;                       // of the stored strings
+  growing_bytes heap_;                                // of the stored strings
   std::vector<uint64_t> present_;                     // array: a bit per key
   std::vector<slot> slots_;                           // hash: a power of two
 };

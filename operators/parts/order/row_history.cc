@@ -17,14 +17,13 @@ void row_history::store_string(std::byte* field, std::string_view text) {
     throw error(error_kind::bad_data, "the strings of a window exceed 4 GiB",
                 "make the window smaller, or drop columns of text before it");
   const record::string_ref ref{static_cast<uint32_t>(heap_.size()), static_cast<uint32_t>(text.size())};
-  const auto* bytes = reinterpret_cast<const std::byte*>(text.data());
-  heap_.insert(heap_.end(), bytes, bytes + text.size());
+  heap_.append(text.data(), text.size());
   std::memcpy(field, &ref, sizeof ref);
 }
 
 void row_history::append(const record::batch& rows) {
   const size_t before = rows_.size();
-  rows_.insert(rows_.end(), rows.rows, rows.rows + rows.num_rows * row_bytes_);
+  rows_.append(rows.rows, rows.num_rows * row_bytes_);
   for (size_t i = 0; i < rows.num_rows && !string_offsets_.empty(); ++i)
     for (uint32_t offset : string_offsets_)
       store_string(rows_.data() + before + i * row_bytes_ + offset,
@@ -44,11 +43,10 @@ void row_history::drop_before(uint64_t row) {
   first_ = row;
   if (dropped_bytes() <= num_bytes()) return;
   const size_t heap_bytes = dropped_heap_bytes();
-  rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>((first_ - stored_from_) * row_bytes_));
+  rows_.erase_front((first_ - stored_from_) * row_bytes_);
   stored_from_ = first_;
   if (heap_bytes == 0) return;
-  heap_.erase(heap_.begin(), heap_.begin() + static_cast<std::ptrdiff_t>(heap_bytes));
-  if (heap_.capacity() > 4 * heap_.size() + 1 * MiB) heap_.shrink_to_fit();  // long strings were rare
+  heap_.erase_front(heap_bytes);
   for (uint64_t i = 0; i < num_rows_; ++i)
     for (uint32_t offset : string_offsets_) {
       std::byte* field = rows_.data() + i * row_bytes_ + offset;

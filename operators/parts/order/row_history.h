@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/base/growing_bytes.h"
 #include "engine/record/batch.h"
 
 namespace flowrun::operators {
@@ -36,8 +37,8 @@ class row_history {
 
   uint32_t row_bytes_;
   std::vector<uint32_t> string_offsets_;
-  std::vector<std::byte> rows_;
-  std::vector<std::byte> heap_;
+  growing_bytes rows_;
+  growing_bytes heap_;
   uint64_t stored_from_ = 0;  // number of the row at rows_[0]
   uint64_t first_ = 0;        // number of the first row still needed
   uint64_t num_rows_ = 0;     // needed
