@@ -223,9 +223,11 @@ class call_checker {
     }
     const plan::graph_instance& instance = instances.at(name);
     node_.node().bodies = {instance.body};
-    bool seeks = false;
-    for (const std::string& input : out_.inputs) seeks = seeks || plan::is_sought(*instance.body, input);
-    node_.facts().seeks = seeks;
+    do {
+      node_.facts().seeks = std::any_of(out_.inputs.begin(), out_.inputs.end(), [&](const std::string& input) {
+        return plan::is_sought(*instance.body, input);
+      });
+    } while (node_.facts().seeks && pass_on_seeks(*instance.body, instance.body.get()));
     node_.facts().bodies_run = !out_.when;
     for (int i = 0; i < graph_->outputs_size(); ++i) {
       const auto port = static_cast<size_t>(i);
@@ -238,6 +240,25 @@ class call_checker {
                        to_string(declared), "make it so with a map");
       node_.set_output(node_.add_output(graph_->outputs(i).name()), given.type, given.sorted_by);
     }
+  }
+
+  // What is sought in from outside is so in each call of itself: only now that all of the graph was checked it is
+  // known. Also of the nodes around such calls. True: some of them have learned it.
+  static bool pass_on_seeks(plan::graph& g, const plan::graph* called) {
+    bool changed = false;
+    for (plan::node& n : g.nodes) {
+      if (!leads_to(n, called)) continue;
+      changed = changed || !n.facts.seeks;
+      n.facts.seeks = true;
+      for (const auto& body : n.bodies) changed = pass_on_seeks(*body, called) || changed;
+    }
+    return changed;
+  }
+  static bool leads_to(const plan::node& n, const plan::graph* called) {
+    return n.recursion.lock().get() == called || std::any_of(n.bodies.begin(), n.bodies.end(), [&](const auto& body) {
+             return std::any_of(body->nodes.begin(), body->nodes.end(),
+                                [&](const plan::node& inner) { return leads_to(inner, called); });
+           });
   }
 
   void recur(const plan::graph_instance& instance) {

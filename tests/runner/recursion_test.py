@@ -50,6 +50,36 @@ class recursion_test(process_test):
         self.assertEqual(self.files("s"), [])
         return left
 
+    def test_a_join_skips_in_each_call(self):
+        """Only when the whole graph was checked it is known that its calls of itself are sought in."""
+        call = "d: {op: call, in: {q: q, x: more}, with: {graph: g, when: rows(x) > 1}}"
+        around = "d: {op: if, in: {q: q, more: more}, with: {condition: rows(more) > 1, then: {e: {op: call, in: {q: q, x: more}, with: {graph: g}}}, out: {o: e}}}"
+        # Each level has every other row of the one before: keys 0, 1, 2; 0, 2; 0; …
+        expected = [f"{k},{k + level}" for level in range(4) for k in range(3) if k % 2**level == 0]
+        for node, result in ((call, "d"), (around, "d.o")):
+            self.write("job.yaml", f"""flowrun: 1
+graphs:
+  g:
+    in: {{q: {{k: u32}}, x: {{k: u32, v: u64}}}}
+    out: {{o: {{from: c, type: {{k: u32, v: u64}}}}}}
+    nodes:
+      j: {{op: join, in: {{left: q, right: x}}, with: {{by: [k], skip: true}}}}
+      half: {{op: filter, in: x, with: {{where: row_number % 2 == 0}}}}
+      more: {{op: map, in: half, with: {{k: k, v: v + 1}}}}
+      {node}
+      c: {{op: concat, in: [j, {result}]}}
+nodes:
+  x0: {{op: generate, with: {{rows: 16, columns: {{k: u32(i), v: i}}}}}}
+  x: {{op: sort, in: x0, with: {{by: [k]}}}}
+  q0: {{op: generate, with: {{rows: 3, columns: {{k: u32(i)}}}}}}
+  q: {{op: sort, in: q0, with: {{by: [k]}}}}
+  m: {{op: call, in: {{q: q, x: x}}, with: {{graph: g}}}}
+  out: {{op: file.write_csv, in: m, with: {{path: "-"}}}}
+""")
+            done = self.flowrun("-q", "job.yaml", "-m", "64MiB")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout.split(), expected)
+
     def test_the_least_goes_all_the_way_down(self):
         """Nothing of the budget is left soon, and each level has what it needs beyond it: only the deepest one works."""
         self.write("job.yaml", JOB)
