@@ -81,19 +81,21 @@ struct running_column {
   record::value_type type;  // of 8 bytes
   bool exclusive;
   uint64_t sum = 0;
+  uint64_t before = 0;  // the term of the row before, which an exclusive sum adds when a row comes that shows it
 };
 
 template <class Numbers>
-void accumulate(std::byte* column, size_t stride, size_t num_rows, bool exclusive, uint64_t& carried) {
-  uint64_t sum = carried;
+void accumulate(std::byte* column, size_t stride, size_t num_rows, running_column& to) {
+  uint64_t sum = to.sum, before = to.before;
   for (size_t i = 0; i < num_rows; ++i, column += stride) {
     uint64_t term;
     std::memcpy(&term, column, sizeof term);
-    const uint64_t next = Numbers::sum(sum, term);
-    std::memcpy(column, exclusive ? &sum : &next, sizeof next);
-    sum = next;
+    sum = Numbers::sum(sum, to.exclusive ? before : term);
+    std::memcpy(column, &sum, sizeof sum);
+    before = term;
   }
-  carried = sum;
+  to.sum = sum;
+  to.before = before;
 }
 
 // A column that becomes a rank: runs of rows with equal values in some columns, within a group.
@@ -152,13 +154,13 @@ class running_stage final : public exec::ordered_stage {
     std::memcpy(rows.get(), in.rows, in.num_rows * in.row_bytes);
     for (running_column& c : columns_) {
       for (size_t g = 0; g + 1 < starts.size(); ++g) {
-        if (g > 0 || !open) c.sum = 0;
+        if (g > 0 || !open) c.sum = c.before = 0;
         std::byte* column = rows.get() + starts[g] * in.row_bytes + c.offset;
         const size_t num_rows = starts[g + 1] - starts[g];
         const auto add_up = c.type.is_float()     ? accumulate<floats>
                             : c.type.is_decimal() ? accumulate<decimals>
                                                   : accumulate<integers>;
-        add_up(column, in.row_bytes, num_rows, c.exclusive, c.sum);
+        add_up(column, in.row_bytes, num_rows, c);
       }
     }
     for (rank_column& r : ranks_) r.put(in, starts, open, rows.get());

@@ -1,9 +1,19 @@
 #include "engine/record/row_type.h"
 
+#include <fmt/format.h>
+
+#include "engine/base/error.h"
+#include "engine/base/units.h"
+
 namespace flowrun::record {
 
 row_type::row_type(std::vector<column> columns) : columns_(std::move(columns)) {
+  constexpr uint32_t most_bytes = uint32_t{1} << 30;
   for (column& c : columns_) {
+    if (c.type.num_bytes > most_bytes - row_bytes_)
+      throw error(error_kind::bad_spec,
+                  fmt::format("rows of {} columns take more than {}", columns_.size(), format_bytes(most_bytes)),
+                  "fewer columns, or strings in place of long bytes[N]");
     c.offset = row_bytes_;
     row_bytes_ += c.type.num_bytes;
     has_strings_ = has_strings_ || c.type.is_string();
