@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <initializer_list>
 #include <limits>
@@ -277,32 +278,42 @@ void check_batch_size(const std::string& text) {
     refuse(fmt::format("invalid --batch-size argument '{}'", text), "a whole number from 2 on; it changes nothing");
 }
 
-std::string content_of(const std::string& path) {
+// Calls take(piece) with all that is there, as it comes.
+template <class Take>
+void read_pieces(const std::string& path, const Take& take) {
   const int descriptor = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  std::string out;
   std::string buffer(64 * KiB, '\0');
   ssize_t got = descriptor < 0 ? -1 : 1;
   while (got > 0 || (got < 0 && descriptor >= 0 && errno == EINTR)) {
     got = ::read(descriptor, buffer.data(), buffer.size());
-    if (got > 0) out.append(buffer, 0, static_cast<size_t>(got));
+    if (got > 0) take(std::string_view(buffer.data(), static_cast<size_t>(got)));
   }
   const int cause = errno;
   if (descriptor > STDIN_FILENO) ::close(descriptor);
   if (got < 0) throw error(error_kind::missing_input, path + ": " + errno_text(cause));
-  return out;
 }
 
+// What is no list of names is refused at its first one, however long it is.
 std::vector<std::string> names_from(const std::string& path) {
   std::vector<std::string> out;
-  const std::string text = content_of(path);
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\0', begin), text.size());
-    const std::string name = text.substr(begin, end - begin);
+  std::string name;
+  const auto end_name = [&] {
     if (name.empty()) refuse(fmt::format("{}:{}: invalid zero-length file name", path, out.size() + 1));
     if (name == "-") refuse("when reading file names from stdin, no file name of '-' allowed", "name files only");
-    out.push_back(name);
-    begin = end + 1;
-  }
+    out.push_back(std::exchange(name, {}));
+  };
+  read_pieces(path, [&](std::string_view piece) {
+    for (size_t begin = 0; begin < piece.size();) {
+      const size_t end = std::min(piece.find('\0', begin), piece.size());
+      name += piece.substr(begin, end - begin);
+      if (name.size() > PATH_MAX)
+        refuse(fmt::format("{}:{}: the file name is too long", path, out.size() + 1),
+               "names, each with a zero byte behind it, as find -print0 gives them");
+      if (end < piece.size()) end_name();
+      begin = end + 1;
+    }
+  });
+  if (!name.empty()) end_name();
   if (out.empty()) refuse(fmt::format("no input from '{}'", path), "names, each with a zero byte behind it");
   return out;
 }

@@ -211,10 +211,10 @@ block_manager::bunch block_manager::allocate(unsigned preferred_disk, uint32_t n
   });
   if (any_failed)
     throw error(error_kind::io, full_message(num_bytes),
-                "check the disks and the system log (dmesg), or name other scratch directories (-T DIR[:LIMIT])");
+                "check the disks and the system log (dmesg), or name other scratch directories (-T DIR)");
   throw error(error_kind::resources, full_message(num_bytes),
               "free space there, raise the limits (of files: ulimit -f), or add a scratch directory on another disk "
-              "(-T DIR[:LIMIT])");
+              "(-T DIR)");
 }
 
 void block_manager::free(block_id id) noexcept {

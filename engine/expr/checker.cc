@@ -112,7 +112,8 @@ class checker {
     if (s.text == "row") {
       if (names_.before > 0 || names_.after > 0)
         return fault(s.offset, "'row' needs a distance and a column", "for example row[-1].x");
-      return fault(s.offset, "neighbouring rows are not known here", "", "a window node gives row[-1].x");
+      return fault(s.offset, "neighbouring rows are not known here", "",
+                   "a window with before: 1, or after: 1, gives row[-1].x and row[1].x");
     }
     const std::vector<std::string> known = known_names();
     std::string hint = parameter_hint(names_.parameters, s.text);
@@ -549,7 +550,8 @@ class checker {
       return fault(s.offset, "only row[…] has columns", "for example row[-1].x", std::move(hint));
     }
     if (names_.row == nullptr || (names_.before == 0 && names_.after == 0))
-      return fault(owner.first, "neighbouring rows are not known here", "", "a window node gives row[-1].x");
+      return fault(owner.first, "neighbouring rows are not known here", "",
+                   "a window with before: 1, or after: 1, gives row[-1].x and row[1].x");
     const node_ptr at = check(*owner.children[1]);
     const auto column = names_.row->index_of(s.text);
     if (!column) {

@@ -179,14 +179,14 @@ std::unique_ptr<file> file::open(const std::string& path, open_mode mode, open_o
       if (descriptor >= 0) break;
       const int cause = errno;
       throw error(scratch_refusal(cause), fmt::format("can't create a scratch file in {}: {}", path, errno_text(cause)),
-                  hint_for(cause, "name an existing, writable directory with resources.scratch or --scratch"));
+                  hint_for(cause, "name an existing, writable directory (-T DIR)"));
     }
     case open_mode::kept: {
       descriptor = open_descriptor(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600, direct);
       if (descriptor >= 0) break;
       const int cause = errno;
       throw error(scratch_refusal(cause), fmt::format("can't open the scratch file {}: {}", path, errno_text(cause)),
-                  hint_for(cause, "name an existing, writable directory with resources.scratch or --scratch"));
+                  hint_for(cause, "name an existing, writable directory (-T DIR)"));
     }
   }
   const bool is_scratch = mode == open_mode::scratch || mode == open_mode::kept;

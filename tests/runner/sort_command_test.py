@@ -264,6 +264,8 @@ class files_and_options(sort_test):
         self.write("empty", "")
         self.refused(2, "--files0-from=empty", says=["no input from 'empty'"])
         self.refused(2, "--files0-from=-", input=b"a\0\0", says=["-:2: invalid zero-length file name"])
+        self.refused(2, "--files0-from=/dev/zero", says=["/dev/zero:1: invalid zero-length file name"])
+        self.refused(2, "--files0-from=-", input=b"a\0" + b"x" * 5000, says=["-:2: the file name is too long"])
         self.write("names", b"a\0-\0")
         self.same("--files0-from=names", input=b"x\n")
 

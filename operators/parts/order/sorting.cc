@@ -54,7 +54,8 @@ std::vector<plan::parameter_declaration> sorting_parameters() {
                    "that fewer rows go to scratch. Sums of floats, aggregates of strings and wide states of a "
                    "plugin's aggregates are the exception: they are made after the sort. With "
                    "count_distinct(x) the sort goes by x behind the keys, and scratch has each pair of a key "
-                   "and x once; all count_distinct of a sort are of one x."},
+                   "and x once; all count_distinct of a sort are of one x. Sums of floats beside it add by x; first, "
+                   "last and averages of floats go by the order of the input and can't stand there."},
           {.name = "limit",
            .kind = plan::parameter_kind::integer,
            .help = "Keep only the first so many rows of the result, at least one."},
