@@ -100,8 +100,12 @@ std::vector<std::string> worker_options(const resources& machine, const run_argu
   std::vector<std::string> out;
   add(out, "-m", std::to_string(machine.memory_bytes));
   add(out, "-j", std::to_string(machine.threads));
-  for (const block::disk_config& disk : machine.scratch)
-    add(out, "-T", disk.limit > 0 ? fmt::format("{}:{}", disk.path, disk.limit) : disk.path);
+  for (const block::disk_config& disk : machine.scratch) {
+    // With a slash behind it nothing of a path is taken for a limit.
+    const bool looks_limited = disk.path.find(':', disk.path.rfind('/') + 1) != std::string::npos;
+    add(out, "-T",
+        disk.limit > 0 ? fmt::format("{}:{}", disk.path, disk.limit) : disk.path + (looks_limited ? "/" : ""));
+  }
   if (machine.scratch_limit > 0) add(out, "--scratch-limit", std::to_string(machine.scratch_limit));
   if (machine.block_bytes > 0) add(out, "--block-size", std::to_string(machine.block_bytes));
   if (machine.batch_bytes > 0) add(out, "--batch-size", std::to_string(machine.batch_bytes));

@@ -57,6 +57,17 @@ class decimals_test(process_test):
                 job += "  out: {op: file.write_csv, in: calc, with: {path: out.csv}}\n"
                 self.refuses(65, job, "node 'calc'", reason, "fewer digits behind the point")
 
+    def test_an_exclusive_sum_adds_what_a_row_shows(self):
+        self.write("in.csv", f"0,{LARGEST}\n1,{LARGEST}\n")
+        job = "flowrun: 1\n" + NODES + """  calc: {op: scan, in: rows, with: {prefix_sum: {all: price}, exclusive: true}}
+  out: {op: file.write_csv, in: calc, with: {path: out.csv}}
+"""
+        self.succeeds(job)
+        self.assertEqual(self.read("out.csv"), f"0,{LARGEST},0.00\n1,{LARGEST},{LARGEST}\n")
+        (self.dir / "out.csv").unlink()
+        self.write("in.csv", f"0,{LARGEST}\n1,{LARGEST}\n2,0.00\n")
+        self.refuses(65, job, "node 'calc'", "9223372036854775807 + 9223372036854775807")
+
     def test_a_sum_fits_if_it_fits_in_the_end(self):
         self.write("in.csv", f"0,{LARGEST}\n1,{LARGEST}\n2,-{LARGEST}\n")
         for node in (

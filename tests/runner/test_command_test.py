@@ -377,6 +377,8 @@ tests:
         (left / "folder" / "file").write_text("")
         others = self.dir / "tmp" / "flowrun-tests"
         others.mkdir()
+        own = self.dir / "tmp" / "flowrun-tests.of-may"
+        own.mkdir()
         (self.dir / "tmp" / f"{left.name}-link").symlink_to(others)
         running, used = self.start_endless()
         self.assertFalse(left.exists())
@@ -384,6 +386,7 @@ tests:
         self.assertEqual(self.flowrun("test", "good.yaml").returncode, 0)
         self.assertTrue(used.exists())  # its process still runs
         self.assertTrue(others.exists())
+        self.assertTrue(own.exists())
         os.kill(running.pid, signal.SIGINT)
         running.communicate(timeout=60)
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "engine/base/error.h"
 #include "tests/support/random_rows.h"
 
 namespace flowrun::record {
@@ -19,6 +20,14 @@ TEST(row_type, packs_columns_without_padding) {
   EXPECT_FALSE(type.has_strings());
   EXPECT_TRUE(type_of({{"a", "u8"}, {"s", "string"}}).has_strings());
   EXPECT_EQ(type_of({{"a", "u8"}, {"s", "string"}}).row_bytes(), 9U);
+}
+
+TEST(row_type, has_a_longest_row) {
+  std::vector<column> columns;
+  for (int i = 0; i < 16'384; ++i) columns.push_back({std::to_string(i), value_type::fixed_bytes(max_fixed_bytes)});
+  EXPECT_EQ(row_type(columns).row_bytes(), uint32_t{1} << 30);
+  columns.push_back({"one more", value_type::of(type_kind::u8)});
+  EXPECT_THROW(row_type{columns}, error);
 }
 
 TEST(row_type, finds_columns_by_name) {
