@@ -87,7 +87,7 @@ class check_stage final : public exec::ordered_stage {
     if (settings_.count && num_rows_ + in.num_rows > *settings_.count)
       fail("more than " + counted(*settings_.count, "row"), "");
     // The first row that breaks a rule, so that the message doesn't depend on where batches end.
-    const size_t breach = rule_ ? first_breach(in) : in.num_rows;
+    const size_t breach = rule_ ? first_breach(in, out.limits().row_bytes) : in.num_rows;
     if (!settings_.sorted.empty() || !settings_.unique.empty()) {
       if (last_.num_rows > 0) {
         if (!settings_.sorted.empty() && order_.out_of_order(last_.row(0), last_.heap, in.row(0), in.heap))
@@ -130,10 +130,11 @@ class check_stage final : public exec::ordered_stage {
     return !settings_.unique.empty() && unique_.equal(before.row(0), before.heap, in.row(0), in.heap);
   }
 
-  // The first row for which `where` does not hold; num_rows if there is none.
-  size_t first_breach(const record::batch& in) {
+  // The first row for which `where` does not hold; num_rows if there is none. What a row takes meanwhile is limited as
+  // where a map makes it a column.
+  size_t first_breach(const record::batch& in, uint64_t longest_row) {
     answers_.clear();
-    rule_->run(in, num_rows_, job_.pool(), answers_);
+    rule_->run(in, num_rows_, job_.pool(), answers_, {.row_bytes = longest_row});
     size_t from = 0;
     for (const record::batch& answer : answers_) {  // rows of one bool, one byte each
       if (const void* const no = std::memchr(answer.row(0), 0, answer.num_rows); no != nullptr)

@@ -56,7 +56,7 @@ class splitter {
   // Thread-safe.
   void split(const record::batch& in, uint64_t first_row, exec::output& out) const {
     std::vector<record::batch> flags;
-    conditions_.run(in, first_row, pool_, flags);
+    conditions_.run(in, first_row, pool_, flags, {.row_bytes = out.limits().row_bytes});
     size_t from = 0;
     for (const record::batch& f : flags) {
       deal(in.slice(from, f.num_rows), f, out);

@@ -105,6 +105,19 @@ class growing_rows_test(process_test):
         self.assertIn("rows of one group", done.stderr)
         self.assertLess(int(self.report()["peak_memory_bytes"]), 164 * MIB)
 
+    def test_texts_that_conditions_make_on_the_way(self):
+        """They are limited as those of columns are: 400 MB for one row here."""
+        for node in ('{op: check, in: g, with: {where: "length(replace(v, \'x\', v)) > 5"}}',
+                     '{op: split, in: g, with: {ports: {out: "length(replace(v, \'x\', v)) > 5"}}}',
+                     '{op: merge, in: [g, g], with: {less: "length(replace(a.v, \'x\', a.v)) < length(replace(b.v, \'x\', b.v))"}}'):
+            nodes = {"g": generated(3, k="u32(i)", v="pad_left(string(i), 20000, 'x')"), "c": node,
+                     "w": f"{{op: file.write_csv, in: {'c.out' if 'split' in node else 'c'}, with: {{path: out.csv}}}}"}
+            self.write("job.yaml", "flowrun: 1\nname: growing\nnodes:\n" + "".join(f"  {name}: {one}\n" for name, one in nodes.items()))
+            done = self.flowrun("job.yaml", "-q", "-m", "64MiB", "-j", 1, "-T", "scratch", "--report", "report.json")
+            self.assertEqual(done.returncode, 75, done.stderr[-500:])
+            self.assertIn("node 'c': one row takes", done.stderr)
+            self.within_budget(self.report())
+
     def test_suffixes_of_large_letters(self):
         nodes = {"g": generated(10, k="u32(i * 1000000)"), "x": "{op: suffix_sort, in: g}", "m": "{op: map, in: x, with: {t: \"''\"}}"}
         self.sums(nodes, "m", "t", 10, 0)

@@ -92,8 +92,8 @@ std::vector<expr::pair_binding> bindings(const exec::build_context& context, con
 // A stream with the lanes of its rows.
 class lane_stream {
  public:
-  lane_stream(exec::input_stream& in, const row_type& type, const row_type& output)
-      : in_(&in), copy_(copied(type, output)) {}
+  lane_stream(exec::input_stream& in, const row_type& type, const row_type& output, uint64_t longest_row)
+      : in_(&in), copy_(copied(type, output)), longest_row_(longest_row) {}
 
   expr::lane_list& lanes() { return list_; }
   // Once all conditions have added their lanes.
@@ -149,7 +149,7 @@ class lane_stream {
     if (num_lanes_ == 0) return;
     if (!lanes_.empty()) last_.assign(lanes_.end() - static_cast<std::ptrdiff_t>(num_lanes_), lanes_.end());
     parts_.clear();
-    program_->run(batch_.slice(position_, count), 0, pool, parts_);
+    program_->run(batch_.slice(position_, count), 0, pool, parts_, {.row_bytes = longest_row_});
     lanes_.resize(count * num_lanes_);
     size_t at = 0;
     for (const record::batch& part : parts_) {
@@ -171,6 +171,7 @@ class lane_stream {
 
   exec::input_stream* in_;
   column_copy copy_;
+  uint64_t longest_row_;  // with the texts that lanes are computed from
   expr::lane_list list_;
   std::optional<expr::row_program> program_;
   size_t num_lanes_ = 0;
@@ -240,7 +241,7 @@ class merge_less_source final : public exec::source {
       : node_(c.node.id), pool_(c.job.pool()), builder_(c.output_type(), c.job.pool(), c.batches) {
     const size_t num_streams = c.inputs.size();
     for (size_t i = 0; i < num_streams; ++i) {
-      streams_.emplace_back(*c.inputs[i], c.input_type(i), c.output_type());
+      streams_.emplace_back(*c.inputs[i], c.input_type(i), c.output_type(), c.batches.row_bytes);
       names_.push_back(c.input_name(i));
       waiting_.push_back(num_streams - 1 - i);
     }
