@@ -223,6 +223,9 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
         self.fail(78, where, "would give two columns the name 'a'", check='node.set_output(0, fr::row_type({{"a", {FR_U64, 8}}, {"a", {FR_U64, 8}}}));')
         self.fail(78, where, "would give a column the name 'a b'", check='node.set_output(0, fr::row_type({{"a b", {FR_U64, 8}}}));')
         self.fail(70, where, "sorted by 'b', which it doesn't have", check='node.set_output(0, s.type, {{"b"}});')
+        for part in ("4, 4294967295", "0, 9", "2, 4"):  # of a column of 8 bytes, and of numbers there are no parts
+            self.fail(70, where, "sorted by bytes of 'k' that there are not",
+                      check='node.set_output(0, fr::row_type({{"k", {%s, 8}}}), {{"k", false, %s}});' % ("FR_U64" if part == "2, 4" else "FR_BYTES", part))
         self.fail(70, where, "it sets output 3", check="node.set_output(3, s.type);")
         self.fail(65, where, "not today", check='throw fr::error("not today");')
         self.fail(78, where, "no licence", check='throw fr::error("no licence", "buy one", FR_BAD_SPEC);')
