@@ -37,6 +37,14 @@ bool strings_lie_in_heap(const fr_batch& b, uint32_t offset) {
   return furthest <= b.heap_bytes;
 }
 
+// A bool is compared as the byte that it is, and another one would be a third value.
+bool booleans_are_0_or_1(const fr_batch& b, uint32_t offset) {
+  unsigned char all = 0;
+  const unsigned char* field = b.rows + offset;
+  for (size_t i = 0; i < b.num_rows; ++i, field += b.row_bytes) all |= *field;
+  return all <= 1;
+}
+
 }  // namespace
 
 fr_batch as_batch(const record::batch& b) {
@@ -121,10 +129,13 @@ void step_output::check_shape(const fr_batch& b, const record::row_type& type) c
   if (b.rows == nullptr) node_.refuse("it gives rows that lie nowhere");
 }
 
-void step_output::check_strings(const fr_batch& b, const record::row_type& type) const {
-  for (const record::column& c : type.columns())
+void step_output::check_values(const fr_batch& b, const record::row_type& type) const {
+  for (const record::column& c : type.columns()) {
     if (c.type.is_string() && !strings_lie_in_heap(b, c.offset))
       node_.refuse(fmt::format("it gives rows whose column '{}' has a string outside of their heap", c.name));
+    if (c.type.is_boolean() && !booleans_are_0_or_1(b, c.offset))
+      node_.refuse(fmt::format("it gives rows whose column '{}' has a bool that is neither 0 nor 1", c.name));
+  }
 }
 
 // Only memory that is known to be there is looked at.
@@ -141,7 +152,7 @@ record::batch step_output::owned(const fr_batch& b, const record::row_type& type
     out.heap = reinterpret_cast<const std::byte*>(b.heap);
     out.heap_bytes = b.heap_bytes;
   }
-  check_strings(b, type);
+  check_values(b, type);
   out.rows = reinterpret_cast<const std::byte*>(b.rows);
   out.num_rows = b.num_rows;
   out.row_bytes = b.row_bytes;
@@ -165,7 +176,7 @@ record::batch step_output::kept(const fr_batch& b, const record::row_type& type)
   if (is_whole_batch(b)) return owned(b, type);
   check_shape(b, type);
   if (b.heap == nullptr && b.heap_bytes > 0) node_.refuse("it gives strings that lie nowhere");
-  check_strings(b, type);
+  check_values(b, type);
   size_t text_bytes = 0;
   for (const record::column& c : type.columns())
     for (size_t i = 0; c.type.is_string() && i < b.num_rows; ++i)

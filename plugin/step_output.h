@@ -55,7 +55,7 @@ class step_output {
   std::shared_ptr<const void> owner_of(const void* from, size_t num_bytes) const;
   bool is_whole_batch(const fr_batch& b) const;
   void check_shape(const fr_batch& b, const record::row_type& type) const;
-  void check_strings(const fr_batch& b, const record::row_type& type) const;
+  void check_values(const fr_batch& b, const record::row_type& type) const;
 
   running_node& node_;
   exec::output& out_;

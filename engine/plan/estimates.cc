@@ -32,7 +32,10 @@ void update_estimates(graph& body, const std::map<std::string, row_estimate>& st
     const operator_role role = n.declaration->role;
     if (is_body_stream(n)) {
       if (const auto it = streams.find(n.id); it != streams.end()) n.outputs[0].estimate = it->second;
-    } else if (role != operator_role::source && role != operator_role::control && n.declaration->check) {
+    } else if (role == operator_role::control) {
+      // What was known when it was checked is of that time: of another call, or of the iteration before.
+      for (output_port& port : n.outputs) port.estimate = {};
+    } else if (role != operator_role::source && n.declaration->check) {
       check_again(body, n);
     }
   }

@@ -209,6 +209,8 @@ FLOWRUN_PLUGIN("toy", "1.2.3") {
         self.fail(70, where, "rows that lie neither in what it was handed nor in memory that it took", apply="""
             static unsigned char mine[8]; fr_batch b = in.raw(); b.rows = mine; b.num_rows = 1;
             const fr::batch own(b); out.pass(own, 0, 1);""")
+        self.fail(70, where, "rows whose column 'a' has a bool that is neither 0 nor 1", check="""
+            node.set_output(0, fr::row_type({{"a", {FR_BOOL, 1}}, {"b", {FR_BYTES, 7}}}));""")
         self.fail(70, where, "rows whose column 'a' has a string outside of their heap", check="""
             s.type = fr::row_type({{"a", {FR_STRING, 8}}}); node.set_output(0, s.type);""", apply="""
             auto& rows = out.rows(s.type); rows.put(rows.append(), 0, fr_string{7, 100000});""")

@@ -50,6 +50,31 @@ class recursion_test(process_test):
         self.assertEqual(self.files("s"), [])
         return left
 
+    def test_calls_of_one_graph_with_other_sizes(self):
+        """What an if gives on is as large as this call's rows, and not as those of the call that was checked first."""
+        self.write("job.yaml", """flowrun: 1
+graphs:
+  g:
+    in: {rows: any, s: any}
+    out: {o: j}
+    nodes:
+      i: {op: if, in: {r: rows}, with: {condition: rows(r) > 0, then: {x: {op: filter, in: r, with: {where: "true"}}}, out: {p: r, q: x}}}
+      j: {op: lookup, in: {stream: s, table: i.p}, with: {by: [k]}}
+      c: {op: check, in: i.q, with: {empty: false}}
+nodes:
+  a: {op: generate, with: {rows: 10, columns: {k: i64(i * 3), v: "bytes(string(i), 100)"}}}
+  b: {op: generate, with: {rows: 100000, columns: {k: i64(i * 3), v: "bytes(string(i), 100)"}}}
+  s: {op: generate, with: {rows: 3, columns: {k: i64(i * 3)}}}
+  first: {op: call, in: {rows: a, s: s}, with: {graph: g}}
+  second: {op: call, in: {rows: b, s: s}, with: {graph: g}}
+  both: {op: concat, in: [first, second]}
+  keys: {op: map, in: both, with: {k: k}}
+  out: {op: file.write_csv, in: keys, with: {path: "-"}}
+""")
+        done = self.flowrun("-q", "job.yaml", "-m", "256MiB")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stdout.split(), ["0", "3", "6"] * 2)
+
     def test_a_join_skips_in_each_call(self):
         """Only when the whole graph was checked it is known that its calls of itself are sought in."""
         call = "d: {op: call, in: {q: q, x: more}, with: {graph: g, when: rows(x) > 1}}"
