@@ -229,8 +229,8 @@ struct external_buckets::core {
   const uint32_t block_bytes;
   std::vector<bucket> buckets;
   uint64_t held = 0;  // by full pages that stay
-  // The bucket whose page is longer than others, for one row. It goes before the next row comes, so that there is one at
-  // most, whatever the number of buckets.
+  // The bucket whose page is longer than others, for one row. It goes before the next row comes, so that there is one
+  // at most, whatever the number of buckets.
   std::optional<uint32_t> longer_page;
   std::optional<block::buffered_writer> writer;
   std::optional<block::stream_disks> disks;

@@ -45,8 +45,8 @@ struct output_result {
 std::vector<output_result> results_before_commit(std::span<const std::unique_ptr<joint_output>> outputs);
 
 // The outputs were finished. Blocks for the disks. Throws error(io) or error(output); `results`, in the order of the
-// outputs, then still says where each of them is. `inputs`: files that were read, of which none is replaced by one of an
-// output that has several.
+// outputs, then still says where each of them is. `inputs`: files that were read, of which none is replaced by one of
+// an output that has several.
 void commit_together(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results,
                      const std::vector<std::string>& inputs = {});
 

@@ -46,8 +46,8 @@ struct outer_files {
 check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files,
                    const outer_files& others, std::vector<expr::constant> scalars = {});
 
-// The files of a node whose parameters have the right shape: a sink writes, all others read. A path in which braces are wrong, which the
-// check of the node says, is taken as it stands.
+// The files of a node whose parameters have the right shape: a sink writes, all others read. A path in which braces are
+// wrong, which the check of the node says, is taken as it stands.
 std::vector<file_use> files_of(const node& n);
 
 // And what it reads or writes beside them, once it was checked: PATH.index, where its facts name an index.

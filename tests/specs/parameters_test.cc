@@ -159,8 +159,7 @@ TEST(parameters, wrong_uses) {
               ElementsAre("2:36 the parameter 'a' has no value yet: it is declared here or further down"));
   EXPECT_THAT(faults_in(job("a: {type: path, default: \"${a}\"}", "1")),
               ElementsAre("2:36 the parameter 'a' has no value yet: it is declared here or further down"));
-  EXPECT_THAT(faults_in(job("b: {type: path, default: \"${c}\"}", "1")),
-              ElementsAre("2:36 there is no parameter 'c'"));
+  EXPECT_THAT(faults_in(job("b: {type: path, default: \"${c}\"}", "1")), ElementsAre("2:36 there is no parameter 'c'"));
 }
 
 TEST(parameters, wrong_declarations) {

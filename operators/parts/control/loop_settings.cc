@@ -389,9 +389,7 @@ class loop_checker {
     for (const carried_stream& s : out_.streams) node_.set_output(node_.add_output(s.name), s.type, s.sorted_by);
     std::vector<record::column> columns;
     for (const carried_scalar& s : out_.scalars) columns.push_back({s.name, s.type});
-    if (std::none_of(columns.begin(), columns.end(),
-                     [](const record::column& c) { return c.name == iterations_column; }))
-      columns.push_back({iterations_column, value_type::of(type_kind::u64)});
+    columns.push_back({iterations_column, value_type::of(type_kind::u64)});
     const record::row_type row(std::move(columns));
     node_.set_output(node_.add_output(scalars_port), row, {}, {1, row.row_bytes(), true, true});
     node_.node().bodies = {body_};

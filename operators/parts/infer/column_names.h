@@ -10,8 +10,8 @@
 
 namespace flowrun::operators {
 
-// One for each header, all different. A header that can name a column, and isn't very long, keeps its name; one of which nothing can be used
-// becomes column_N by its place, from 1.
+// One for each header, all different. A header that can name a column, and isn't very long, keeps its name; one of
+// which nothing can be used becomes column_N by its place, from 1.
 std::vector<std::string> column_names(const std::vector<std::string>& headers);
 
 // Names that are given out once.
