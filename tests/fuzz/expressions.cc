@@ -155,7 +155,8 @@ expr::state_program stepping_program(const row_type& type, const std::string& te
     if (type[c].type.is_text()) continue;
     places.push_back(c);
     names.state.push_back({type[c].name, type[c].type});
-    initial.push_back(*expr::compile(type[c].type.is_boolean() ? "1 == 0" : "0", {}).value);
+    const expr::expression zero = *expr::compile(type[c].type.is_boolean() ? "1 == 0" : "0", {}).value;
+    initial.push_back(*zero.converted_to(type[c].type));
   }
   const expr::compiled c = expr::compile(text, names);
   must_hold(c.value.has_value(), "{}: {} with state variables for columns", text,
