@@ -170,8 +170,11 @@ class npy_test(resuming_test):
         np.save(self.dir / "b.npy", given[1_000_001:])
         self.write("job.yaml", COPY.replace("PATH", "[a.npy, b.npy]").replace("TYPE", "{x: u32, y: u64}").replace("MORE", ""))
         expected = self.expected()
-        self.assertTrue(self.kill_while_writing())
-        _, rows = self.goes_on(expected)
+        for _ in range(3):  # a kill may come when the output is in place already: then all is done again
+            self.assertTrue(self.kill_while_writing())
+            _, rows = self.goes_on(expected)
+            if rows["rows"] < len(given):
+                break
         self.assertLess(rows["rows"], len(given))
         loaded = np.load(self.dir / "out/sorted", mmap_mode="r")
         self.assertTrue((loaded["y"] == given["y"]).all() and (loaded["x"] == given["x"]).all())
