@@ -1,6 +1,6 @@
 #include "engine/io/joint_commit.h"
 
-#include <optional>
+#include <algorithm>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -61,7 +61,6 @@ class joint_commit {
   void run() {
     try {
       check_names();
-      check_inputs();
       for (const auto& output : outputs_)
         if (output->num_names() > 0 && output->is_durable()) output->sync();
       for (const auto& output : outputs_)
@@ -86,33 +85,26 @@ class joint_commit {
   joint_output& output_of(const named& n) const { return *outputs_[n.output]; }
   std::string path_of(const named& n) const { return output_of(n).path_of(n.name); }
 
-  // What was checked before the run may have changed since (a link that was made anew).
+  // What was checked before the run may have changed since (a link that was made anew). Of an output with several files
+  // the names come with the rows, and a link under one of them may lead to an input.
   void check_names() const {
-    seen_files seen;
+    seen_files seen, read;
+    const auto has_several = [](const auto& output) { return output->files().has_value(); };
+    if (std::any_of(outputs_.begin(), outputs_.end(), has_several))
+      for (const std::string& path : inputs_) read.add(path, identify(path, false));
     for (const auto& output : outputs_) {
-      if (output->is_stream()) look_at(seen, output->path());
-      for (size_t name = 0; name < output->num_names(); ++name) look_at(seen, output->path_of(name));
-    }
-  }
-  // Of an output with several files the names come with the rows: a link under one of them may lead to an input.
-  void check_inputs() const {
-    std::optional<seen_files> read;
-    for (const auto& output : outputs_) {
-      if (!output->files()) continue;
-      if (!read) {
-        read.emplace();
-        for (const std::string& path : inputs_) read->add(path, identify(path, false));
-      }
-      for (size_t name = 0; name < output->num_names(); ++name)
-        if (const std::string* const input = read->one_with(identify(output->path_of(name), true)))
-          throw error(error_kind::output, fmt::format("{} is {}, which the job reads", output->path_of(name), *input),
+      const bool comes_with_rows = has_several(output);
+      const auto look_at = [&](const std::string& path) {
+        const file_identity now = identify(path, true);
+        seen.refuse_seen(path, now);
+        seen.add(path, now);
+        if (const std::string* const input = comes_with_rows ? read.one_with(now) : nullptr)
+          throw error(error_kind::output, fmt::format("{} is {}, which the job reads", path, *input),
                       "a link leads there: take it away, or write into another directory");
+      };
+      if (output->is_stream()) look_at(output->path());
+      for (size_t name = 0; name < output->num_names(); ++name) look_at(output->path_of(name));
     }
-  }
-  static void look_at(seen_files& seen, const std::string& path) {
-    const file_identity now = identify(path, true);
-    seen.refuse_seen(path, now);
-    seen.add(path, now);
   }
 
   void place_all() {
