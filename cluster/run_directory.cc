@@ -17,6 +17,7 @@
 #include "cluster/shared_directory.h"
 #include "engine/base/error.h"
 #include "engine/block/scratch_directory.h"
+#include "engine/io/directory_lock.h"
 
 namespace flowrun::cluster {
 
@@ -89,15 +90,10 @@ bool remove_run(const std::string& root) {
 
 // Of a name that this program has made up, and no other.
 bool is_name(std::string_view name) {
-  constexpr size_t drawn = 6;
-  if (!name.starts_with(prefix)) return false;
-  name.remove_prefix(std::string_view(prefix).size());
-  const bool is_resumed = name.starts_with(resumed);
-  if (is_resumed) name.remove_prefix(std::string_view(resumed).size());
-  const char* const allowed =
-      is_resumed ? "0123456789abcdef" : "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  return (is_resumed ? !name.empty() : name.size() == drawn) &&
-         name.find_first_not_of(allowed) == std::string_view::npos;
+  if (io::is_drawn_name(name, prefix)) return true;
+  const std::string start = std::string(prefix) + resumed;
+  return name.starts_with(start) && name.size() > start.size() &&
+         name.find_first_not_of("0123456789abcdef", start.size()) == std::string_view::npos;
 }
 
 // What tasks have written beside outputs, where no driver works.

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -26,14 +24,6 @@ std::string place() {
 void remove(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
-}
-
-// As mkdtemp() makes it: what users call so, with a word of their own behind, stays.
-bool is_name(std::string_view name) {
-  constexpr size_t drawn = 6;
-  if (!name.starts_with(name_start)) return false;
-  name.remove_prefix(name_start.size());
-  return name.size() == drawn && std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c); });
 }
 
 }  // namespace
@@ -61,7 +51,7 @@ temporary_directory::~temporary_directory() {
 void remove_abandoned_directories() {
   std::error_code problem;
   for (std::filesystem::directory_iterator at(place(), problem), end; !problem && at != end; at.increment(problem)) {
-    if (!is_name(at->path().filename().string())) continue;
+    if (!io::is_drawn_name(at->path().filename().string(), name_start)) continue;
     const std::string path = at->path().string();
     const int descriptor = io::open_directory(path);
     if (descriptor < 0) continue;

@@ -25,4 +25,11 @@ bool has_its_name(int descriptor, const std::string& path) {
          held.st_dev == there.st_dev;
 }
 
+bool is_drawn_name(std::string_view name, std::string_view prefix) {
+  constexpr size_t drawn = 6;
+  constexpr const char* letters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  return name.starts_with(prefix) && name.size() == prefix.size() + drawn &&
+         name.find_first_not_of(letters, prefix.size()) == std::string_view::npos;
+}
+
 }  // namespace flowrun::io

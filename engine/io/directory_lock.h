@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace flowrun::io {
 
@@ -14,5 +15,8 @@ bool lock_directory(int descriptor);
 bool is_own_directory(int descriptor);
 // Whether the open directory still has its name: another process may have removed it before it was locked.
 bool has_its_name(int descriptor, const std::string& path);
+
+// Whether mkdtemp() may have made it of PREFIXXXXXX: what users call so, with words of their own behind, is theirs.
+bool is_drawn_name(std::string_view name, std::string_view prefix);
 
 }  // namespace flowrun::io
