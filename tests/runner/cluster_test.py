@@ -488,6 +488,14 @@ nodes:
         self.assertEqual(self.outputs(), expected)
         self.nothing_left()
 
+    def test_a_scratch_directory_that_looks_as_if_it_had_a_limit(self):
+        self.write("job.yaml", "flowrun: 1\nresources: {scratch: ['sc:5MiB'], memory: 64MiB}\n"
+                               + JOB.split("\n", 1)[1])
+        done = self.flowrun("job.yaml", "-q", "-p", "rows=4000", "--cluster", "local:2", "--tasks", "3")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse((self.dir / "sc").exists())
+        self.assertTrue((self.dir / "sc:5MiB").is_dir())
+
     def test_another_number_of_tasks_starts_over(self):
         """The stages are others then, and what is there would be taken for what it isn't."""
         expected = self.expected("-p", f"rows={LONG}")

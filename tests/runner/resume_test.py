@@ -50,6 +50,27 @@ nodes:
 
 
 class resume_test(resuming_test):
+    def test_a_file_of_a_branch_that_does_not_run(self):
+        """Where it isn't there, that is what must be the same."""
+        self.write("a.csv", "1\n2\n")
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  a: {op: file.read_csv, with: {path: a.csv, type: {x: u32}}}
+  b:
+    op: if
+    in: {a: a}
+    with:
+      condition: rows(a) > 1000
+      then: {some: {op: file.read_csv, with: {path: missing.csv, type: {x: u32}}}}
+      else: {some: {op: filter, in: a, with: {where: x > 1}}}
+      out: {out: some}
+  out: {op: file.write_csv, in: b, with: {path: out.csv}}
+""")
+        done = self.flowrun("job.yaml", "-q", "-T", "scratch", "--resume")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "out.csv").read_text(), "2\n")
+        self.assertEqual(self.kept(), [])
+
     def test_rows_from_nowhere(self):
         self.write("job.yaml", SORT)
         done, rows = self.killed_again_and_again()
