@@ -315,6 +315,30 @@ class resume_merges_test(resuming_test):
         done, rows = self.goes_on(expected, *more)
         self.assertEqual(rows["drawn"], 0)
 
+    def test_a_last_merge_that_can_no_longer_take_all_runs_at_once(self):
+        # The last merge of the first process took all runs. Later ones have less memory for it, since batches are larger.
+        sizes = ("--block-size", "128KiB")
+        smaller = (*sizes, "--batch-size", "2MiB")
+        strings, last = STATES["unique of wide rows"]
+        for name, job in (("words", SORT), ("strings", STATE.replace("JOB", strings).replace("LAST", last))):
+            with self.subTest(name):
+                self.write("job.yaml", job)
+                expected = self.expected()
+                self.assertTrue(self.kill_while_writing(*sizes))
+                # What the merges before it make is of no use to a later process, and does not take the place of the runs.
+                kept = self.scratch_bytes()
+                self.assertTrue(self.kill_when(lambda: self.scratch_bytes() > kept + (4 << 20), *smaller))
+                done, rows = self.goes_on(expected, *smaller)
+                self.assertRegex(done.stderr, r"goes on: 'out' has written [\d.]+ MiB")
+                self.assertEqual(rows["drawn"], 0)
+                self.assertLess(rows["out"], NUM_ROWS if name == "words" else expected.count(b"\n"))
+                (sort,) = json.loads((self.dir / "report.json").read_text())["sorts"]
+                self.assertGreater(int(sort["merge_passes"]), 1)
+                (self.dir / "out/sorted").unlink()
+
+    def scratch_bytes(self):
+        return sum((d / "blocks").stat().st_size for d in self.kept())
+
 
 if __name__ == "__main__":
     main()

@@ -344,10 +344,15 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   }
   resume::kept_sort* const kept = kept_sort_of(c, settings);
   const bool is_kept = kept != nullptr && kept->is_complete() && !given->runs.empty();
-  bool fits = c.begin_at == nullptr || begin_at(*given, *c.begin_at);
+  if (c.begin_at != nullptr && !begin_at(*given, *c.begin_at))
+    throw error(error_kind::io,
+                fmt::format("node '{}': what is there of its last merge doesn't fit its runs", c.node.id),
+                "run the job again: it starts over");
   sort::sort_resources resources = resources_of(c, settings.type, compress);
   resources.merging = c.sort->merger;
-  if (is_kept)
+  // Merges before the last one see only the rows behind begin_at. A later process may need the others, too, so for it
+  // the runs stay as they are.
+  if (is_kept && c.begin_at == nullptr)
     resources.merged = [kept](const std::vector<uint64_t>& streams, const runs::run& made) {
       kept->merged(streams, made);
     };
@@ -355,14 +360,10 @@ void add_merge(exec::assembly& to, exec::build_context& c, const sort::sort_sett
   if (is_verified(c, settings.type)) check = make_check(c, settings, given->taken);
   std::shared_ptr<sort::run_merger> merger =
       sort::make_run_merger(settings, resources, std::move(*given), c.batches.target_bytes);
-  fits &= c.begin_at == nullptr || merger->merge_passes() <= 1;
-  if (!fits)
-    throw error(error_kind::io,
-                fmt::format("node '{}': what is there of its last merge doesn't fit its runs", c.node.id),
-                "run the job again: it starts over");
+  const bool has_kept_runs = is_kept && (c.begin_at == nullptr || merger->merge_passes() <= 1);
   c.counters.fan_in = merger->fan_in();
   c.counters.merge_passes = merger->merge_passes();
-  to.head = std::make_unique<merger_source>(merger, check, is_kept);
+  to.head = std::make_unique<merger_source>(merger, check, has_kept_runs);
   to.stages.emplace_back(std::make_unique<refine_stage>(merger, check));
   if (check && kept != nullptr) to.stages.emplace_back(std::make_unique<tally_stage>(check));
 }
