@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <random>
 
@@ -20,6 +21,7 @@
 #include "engine/base/error.h"
 #include "engine/exec/job_report.h"
 #include "engine/io/descriptor_stream.h"
+#include "engine/io/identify.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
 #include "operators/parts/order/reduction.h"
@@ -31,6 +33,18 @@ namespace {
 
 bool is_sink(const plan::node& n) { return n.declaration->role == plan::operator_role::sink && !plan::is_internal(n); }
 
+// What a task that is tried again can't read again, or what several tasks would write at the same time.
+void refuse_streams(const plan::node& n, const plan::file_use& use) {
+  std::error_code ignored;
+  const file_identity file = io::identify(use.path, use.writes);
+  if (use.writes ? !file.in_place || std::filesystem::is_directory(use.path, ignored) : !file.read_once) return;
+  throw error(error_kind::bad_spec,
+              fmt::format("'{}' {} {}, {}", n.id, use.writes ? "writes to" : "reads from", use.path,
+                          use.writes ? "which is no file: several tasks of a cluster would write into it at once"
+                                     : "a pipe: a task of a cluster that is tried again can't read it again"),
+              "give a file, or run the job without --cluster");
+}
+
 void refuse_what_tasks_lack(const plan::graph& g) {
   for (const plan::node& n : g.nodes) {
     if (plan::is_internal(n)) continue;
@@ -39,13 +53,15 @@ void refuse_what_tasks_lack(const plan::graph& g) {
           error_kind::bad_spec,
           fmt::format("'{}' writes an index, which belongs to one file: on a cluster outputs are folders", n.id),
           "leave index out, or run the job without --cluster");
-    for (const plan::file_use& use : plan::files_of(n))
+    for (const plan::file_use& use : plan::files_of(n)) {
       if (use.path == "-" || io::names_descriptor(use.path))
         throw error(error_kind::bad_spec,
                     fmt::format("'{}' {} {}, which tasks of a cluster don't have", n.id,
                                 use.writes ? "writes to" : "reads from",
                                 use.path == "-" ? use.writes ? "standard output" : "standard input" : use.path),
                     "give a file, or run the job without --cluster");
+      refuse_streams(n, use);
+    }
     for (const auto& body : n.bodies) refuse_what_tasks_lack(*body);
   }
 }

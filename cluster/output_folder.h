@@ -25,7 +25,7 @@ struct output_part {
 
 class output_folder {
  public:
-  // False: it is written as it is, by whichever task: /dev/null, a FIFO.
+  // False: it is written as it is, by each task: /dev/null.
   static bool is_made_at(const std::string& path);
   // Throws error(output) where an output can't be made: a directory that isn't one of such a job, or has more in it than
   // the job has written, is not replaced.

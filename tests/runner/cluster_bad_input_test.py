@@ -69,6 +69,23 @@ class cluster_bad_input_test(cluster_process):
             os.close(read)
             os.close(write)
 
+    def test_pipes_and_devices(self):
+        os.mkfifo(self.dir / "pipe")
+        copy = "flowrun: 1\nnodes:\n  rows: {op: file.read_lines, with: {path: FROM}}\n  all: {op: file.write_lines, in: rows, with: {path: TO}}\n"
+        for source, sink, said in (
+            ("pipe", "out/all", "'rows' reads from pipe, a pipe: a task of a cluster that is tried again can't read it again"),
+            ("job.yaml", "pipe", "'all' writes to pipe, which is no file: several tasks of a cluster would write into it at once"),
+            ("job.yaml", "/dev/full", "'all' writes to /dev/full, which is no file: several tasks"),
+        ):
+            self.write("copy.yaml", copy.replace("FROM", source).replace("TO", sink))
+            done = self.flowrun("copy.yaml", *LOCAL)
+            self.assertEqual(done.returncode, 78, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertIn("help: give a file, or run the job without --cluster", done.stderr)
+        self.write("copy.yaml", copy.replace("FROM", "job.yaml").replace("TO", "/dev/null"))
+        done = self.flowrun("copy.yaml", *LOCAL)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_more_to_merge_than_a_task_has_memory_for(self):
         self.write("job.yaml", f"""flowrun: 1
 nodes:
