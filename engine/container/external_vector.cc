@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -30,6 +31,7 @@ struct external_vector::core {
         block_bytes(sizes::container_block(type.row_bytes(), how.block_bytes > 0 ? how.block_bytes
                                                              : keeps_read ? sizes::choose_sought_block(how.memory_bytes)
                                                                           : sizes::choose_block(how.memory_bytes))),
+        most_key_bytes(how.key_bytes > 0 ? how.key_bytes : sizes::keys_of_vector(how.memory_bytes)),
         page(rows) {
     stored->index = std::move(how.index_by);
     stored->key_begin = rows.key_begin();
@@ -125,15 +127,57 @@ struct external_vector::core {
     segment_begin = stored->pieces.size();
   }
 
+  // Of the page's first row. Returns where it lies.
+  uint64_t add_key() {
+    std::vector<std::byte>& keys = stored->first_keys;
+    rows.copy_key(page.first_row(), page.first_row(), key);
+    while (!keys.empty() && keys.size() + key.size() > most_key_bytes) forget_every_second_key();
+    if (key.size() > most_key_bytes) {
+      stored->has_all_keys = false;
+      return row_piece::no_key;
+    }
+    if (keys.size() + key.size() > keys.capacity())
+      keys.reserve(std::min(most_key_bytes, std::max(2 * keys.capacity(), keys.size() + key.size())));
+    const uint64_t at = keys.size();
+    keys.insert(keys.end(), key.begin(), key.end());
+    return at;
+  }
+
+  void forget_every_second_key() {
+    std::vector<std::byte>& keys = stored->first_keys;
+    uint64_t end = 0, number = 0;
+    row_piece* last = nullptr;
+    // A key ends where the next one begins; they move to the front one after the other.
+    const auto settle = [&](uint64_t key_end) {
+      if (last == nullptr) return;
+      const uint64_t begin = last->key_at;
+      last->key_at = row_piece::no_key;
+      if (number++ % 2 > 0) return;
+      std::memmove(keys.data() + end, keys.data() + begin, key_end - begin);
+      last->key_at = end;
+      end += key_end - begin;
+    };
+    for (row_piece& p : stored->pieces) {
+      if (p.in_memory() || p.key_at == row_piece::no_key) continue;
+      settle(p.key_at);
+      last = &p;
+    }
+    settle(keys.size());
+    // The only key that is left makes room, too.
+    if (number == 1) {
+      last->key_at = row_piece::no_key;
+      end = 0;
+    }
+    keys.resize(end);
+    key_stride *= 2;
+    stored->has_all_keys = false;
+  }
+
   // Where the block lies is known when the segment is closed.
   void submit_block() {
     if (!page.is_open()) return;
     row_piece p;
-    p.key_at = stored->first_keys.size();
-    if (order) {
-      rows.copy_key(page.first_row(), page.first_row(), key);
-      stored->first_keys.insert(stored->first_keys.end(), key.begin(), key.end());
-    }
+    if (order && num_blocks++ % key_stride == 0) p.key_at = add_key();
     writer->submit(page.num_rows(), page.rows_bytes(), page.heap_bytes(), 0);
     spilled += writer->payload_bytes() + block::block_header_bytes;
     add(std::move(p));
@@ -223,6 +267,9 @@ struct external_vector::core {
   const uint64_t kept_bytes;
   uint32_t block_bytes;
   size_t num_growths = 0;  // how often it has doubled
+  const uint64_t most_key_bytes;
+  uint64_t num_blocks = 0;  // of which every key_stride-th has its key in the index
+  uint64_t key_stride = 1;
   bool finished = false;
 
   uint64_t num_pushed = 0;

@@ -33,6 +33,9 @@ class external_vector {
     record::key index_by = {};  // then readers can seek
     bool keep_read = false;  // for many rounds of seeks: all rows go to scratch once they don't fit, in short blocks,
                              // and the memory holds those that seeks have read last (piece_cache.h)
+    // Of an index: its keys. Of longer ones only some are kept, and a seek may read blocks that it did not want. 0:
+    // chosen
+    uint64_t key_bytes = 0;
     // Rows up to so many bytes are in memory once it is finished; of its buffers none.
     uint64_t kept_bytes = UINT64_MAX;
   };

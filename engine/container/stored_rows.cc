@@ -52,11 +52,13 @@ record::batch reversed(const record::batch& in, size_t end, size_t count, record
 void stored_rows::count() {
   num_rows = num_bytes = 0;
   on_scratch.clear();
+  with_key.clear();
   for (size_t i = 0; i < pieces.size(); ++i) {
     row_piece& p = pieces[i];
     p.first_row = num_rows;
     num_rows += p.num_rows;
     num_bytes += p.num_bytes;
+    if (!has_all_keys && (p.in_memory() || p.key_at != row_piece::no_key)) with_key.push_back(static_cast<uint32_t>(i));
     if (p.in_memory()) continue;
     on_scratch.push_back(static_cast<uint32_t>(i));
     longest_block = std::max(longest_block, p.stored.id.num_bytes);
@@ -225,31 +227,42 @@ struct stored_reader::core {
     return what.order->compare(what.row, what.heap, current.row(current.num_rows - 1), current.heap);
   }
 
-  // The last piece from `from` on that begins before the sought row, which is the first that may have such a row;
-  // `from` if none does. Near ones are found fast.
+  // The pieces that can be compared with are numbered, too.
+  size_t num_comparable() const { return rows->has_all_keys ? num_pieces() : rows->with_key.size(); }
+  size_t comparable(size_t number) const { return rows->has_all_keys ? number : rows->with_key[number]; }
+  // The first of them that is no piece before `from`.
+  size_t first_comparable(size_t from) const {
+    const std::vector<uint32_t>& all = rows->with_key;
+    if (rows->has_all_keys) return from;
+    return static_cast<size_t>(std::lower_bound(all.begin(), all.end(), from) - all.begin());
+  }
+
+  // The last piece from `from` on that is known to begin before the sought row, which is the first that may have such a
+  // row; `from` if none is. Near ones are found fast.
   size_t piece_of(const sought& what, size_t from) const {
+    const size_t first = first_comparable(from);
     size_t step_length = 1;
-    size_t low = from, high = from;  // all before `low` begin before it
-    while (high < num_pieces() && compare_to_first(what, high) > 0) {
+    size_t low = first, high = first;  // all before `low` begin before it
+    while (high < num_comparable() && compare_to_first(what, comparable(high)) > 0) {
       low = high + 1;
-      high = std::min(num_pieces(), low + step_length);
+      high = std::min(num_comparable(), low + step_length);
       step_length *= 2;
     }
     while (low < high) {
       const size_t middle = low + (high - low) / 2;
-      if (compare_to_first(what, middle) > 0)
+      if (compare_to_first(what, comparable(middle)) > 0)
         low = middle + 1;
       else
         high = middle;
     }
-    return low > from ? low - 1 : from;
+    return low > first ? comparable(low - 1) : from;
   }
 
   // Where pieces are looked for: behind the current one, if it is here.
   size_t first_unread() const { return current.num_rows > 0 ? position + 1 : position; }
 
   void expect(const record::row_comparator& order, const record::batch& keys) {
-    if (rows->on_scratch.empty()) return;
+    if (rows->on_scratch.empty() || !rows->has_all_keys) return;  // else it isn't known which blocks are wanted
     open_window();
     std::vector<uint64_t> expected;  // numbers of blocks
     size_t from = first_unread();
@@ -266,7 +279,7 @@ struct stored_reader::core {
     window->expect(expected);
   }
 
-  // Goes to the last piece that begins before the wanted row, which is the first that may have such a row.
+  // Goes to the last piece that is known to begin before the wanted row, which is the first that may have such a row.
   void seek(const sought& what) {
     has_sought = true;
     wanted = what;

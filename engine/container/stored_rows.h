@@ -7,7 +7,9 @@
 //
 // A piece's rows are as in a scratch block: rows from the front, their strings behind them, string_refs relative to the
 // piece's first byte. With an index the key of each block's first row is in memory, so that a reader can leave out
-// blocks that it was not asked for: they are not read (a skip join, STXXL, section 10).
+// blocks that it was not asked for: they are not read (a skip join, STXXL, section 10). Where keys are so long that
+// they would fill the memory, every second one is forgotten, and again; then a reader begins at a block whose key is
+// known, and reads on from there.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +35,10 @@ struct row_piece {
   mutable block::fetch stored;
   uint64_t first_row = 0;  // how many rows are in the pieces before it
   uint32_t num_rows = 0;
-  uint64_t num_bytes = 0;  // rows and their strings
-  uint64_t key_at = 0;     // of a block, with an index: where its first key lies in stored_rows::first_keys
+  uint64_t num_bytes = 0;    // rows and their strings
+  uint64_t key_at = no_key;  // of a block, with an index: where its first key lies in stored_rows::first_keys
 
+  static constexpr uint64_t no_key = UINT64_MAX;
   bool in_memory() const { return rows.owner != nullptr; }
 };
 
@@ -66,12 +69,15 @@ struct stored_rows {
   }
   // What is in memory of the pieces beside their rows: about 150 bytes each.
   uint64_t index_bytes() const {
-    return pieces.capacity() * sizeof(row_piece) + first_keys.capacity() + on_scratch.capacity() * sizeof(uint32_t);
+    return pieces.capacity() * sizeof(row_piece) + first_keys.capacity() +
+           (on_scratch.capacity() + with_key.capacity()) * sizeof(uint32_t);
   }
   // Once all pieces are there.
   uint64_t num_rows = 0;
   uint64_t num_bytes = 0;
   std::vector<uint32_t> on_scratch;  // which pieces are, ascending
+  bool has_all_keys = true;          // else only some pieces can be compared with
+  std::vector<uint32_t> with_key;    // those, ascending; where all are, nothing
   uint32_t longest_block = 0;        // bytes of the longest of them
   void count();
 };

@@ -61,6 +61,8 @@ constexpr uint64_t rows_of_vector(uint64_t memory_bytes, uint64_t kept_bytes, ui
   const uint64_t others = write_buffers * block_bytes + memory_bytes / index_part_of_vector;
   return std::min(kept_bytes, memory_bytes - std::min(memory_bytes, others));
 }
+// What the first keys of a vector's blocks may take. So much of it doesn't count, so that tiny vectors have an index.
+constexpr uint64_t keys_of_vector(uint64_t memory_bytes) { return memory_bytes / 8 + 8 * MiB; }
 // Rows lie in pieces of this length, unless a row is longer; whole ones go to scratch.
 constexpr uint64_t largest_piece = 256 * KiB;
 

@@ -1,9 +1,11 @@
 // What was pushed can be read: forward, backward, by several readers at once, from any key on.
 #include "engine/container/external_vector.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <thread>
 
@@ -260,6 +262,35 @@ std::vector<row_type> sorted_types() {
           record::type_of({{"b", "bytes[20]"}, {"f", "f64"}, {"s", "string"}})};
 }
 
+batch one_text(const row_type& type, record::batch_pool& pool, const std::string& text) {
+  record::batch_builder builder(type, pool, record::rows_of_any_length(size_t{1} << 20));
+  builder.put_string(builder.append(), text);
+  return builder.take();
+}
+
+// The longest keys take up a part of the memory, and are found with a few blocks more.
+TEST(external_vector, an_index_of_long_keys_forgets_some) {
+  scratch_rig rig;
+  const row_type type = record::type_of({{"s", "string"}});
+  constexpr uint64_t num_rows = 600;
+  const record::key index = {{0, false, 0, 0}};
+  const auto key_of = [](uint64_t i) { return fmt::format("{:06}", i) + std::string(64 * KiB, 'x'); };
+  std::vector<batch> batches;
+  for (uint64_t i = 0; i < num_rows; ++i) batches.push_back(one_text(type, rig.pool(), key_of(2 * i)));
+  const auto vector = filled(rig, type, batches, {1 * MiB, 0, index});
+  EXPECT_LT(vector->memory_bytes(), 10 * MiB);  // all keys: 38 MiB
+  const record::row_comparator order(type, index);
+  const auto reader = vector->read(1 * MiB);
+  for (uint64_t i = 7; i < num_rows; i += 97) {
+    const batch key = one_text(type, rig.pool(), key_of(2 * i - 1));
+    reader->seek(order, key.rows, key.heap);
+    const batch* front = next_of(*reader);
+    ASSERT_NE(front, nullptr);
+    EXPECT_EQ(front->first_row, i);
+  }
+  EXPECT_LT(reader->num_blocks_read(), num_rows / 4);
+}
+
 // Reads a few rows, seeks, reads a few rows, …: always what std::lower_bound says.
 TEST(external_vector, seeks_as_lower_bound_does) {
   std::mt19937_64 random(7);
@@ -270,7 +301,9 @@ TEST(external_vector, seeks_as_lower_bound_does) {
           scratch_rig rig({.on_disk = on_disk});
           const sorted_input input = sorted_rows(rig, type, 3'000, random);
           const bool keep_read = round % 2 == 1;
-          const auto vector = filled(rig, type, input.batches, {memory, 4 * KiB, input.index, keep_read});
+          // All keys, some of them, or none.
+          const uint64_t key_bytes = std::array<uint64_t, 3>{0, 1 + random() % 2'000, 1}[random() % 3];
+          const auto vector = filled(rig, type, input.batches, {memory, 4 * KiB, input.index, keep_read, key_bytes});
           record::random_rows keys;
           keys.random.seed(random());
           const auto reader = vector->read(random() % (40 * KiB));
