@@ -249,10 +249,10 @@ external_buckets::external_buckets(const record::row_type& type, block::block_ma
 external_buckets::~external_buckets() = default;
 
 uint32_t external_buckets::block_length(const settings& how) {
-  if (how.block_bytes > 0) return static_cast<uint32_t>(how.block_bytes);
   const uint64_t share = how.memory_bytes / 8 * 3 / std::max(1U, how.num_buckets);
+  const uint64_t most = how.block_bytes > 0 ? how.block_bytes : largest_block;
   return static_cast<uint32_t>(
-      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(share, 1)), smallest_block, largest_block));
+      std::clamp<uint64_t>(std::bit_floor(std::max<uint64_t>(share, 1)), smallest_block, most));
 }
 
 uint64_t external_buckets::least_memory(uint32_t num_buckets, uint64_t row_bytes) {

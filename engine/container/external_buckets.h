@@ -22,7 +22,7 @@ class external_buckets {
   struct settings {
     uint32_t num_buckets = 1;
     uint64_t memory_bytes = 0;  // pages, and rows that stay
-    uint64_t block_bytes = 0;   // on scratch, a multiple of 4096; 0: chosen
+    uint64_t block_bytes = 0;   // on scratch, at most, a multiple of 4096; 0: chosen
   };
   external_buckets(const record::row_type& type, block::block_manager& blocks, record::batch_pool& pool, settings how);
   // Waits for the transfers in flight.

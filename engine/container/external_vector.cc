@@ -28,7 +28,8 @@ struct external_vector::core {
         keeps_read(how.keep_read && !how.index_by.empty()),
         blocks_grow(keeps_read && how.block_bytes == 0),
         kept_bytes(std::min(how.kept_bytes, how.memory_bytes)),
-        block_bytes(sizes::container_block(type.row_bytes(), how.block_bytes > 0 ? how.block_bytes
+        block_bytes(sizes::container_block(type.row_bytes(), how.block_bytes > 0
+                                                                 ? sizes::asked_block(how.block_bytes, how.memory_bytes)
                                                              : keeps_read ? sizes::choose_sought_block(how.memory_bytes)
                                                                           : sizes::choose_block(how.memory_bytes))),
         most_key_bytes(how.key_bytes > 0 ? how.key_bytes : sizes::keys_of_vector(how.memory_bytes)),

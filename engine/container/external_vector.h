@@ -29,7 +29,7 @@ class external_vector {
   struct settings {
     uint64_t memory_bytes = 0;  // rows up to so many bytes stay in memory; of more, what leaves room for two or more
                                 // blocks being written
-    uint64_t block_bytes = 0;   // on scratch, a multiple of 4096; 0: chosen
+    uint64_t block_bytes = 0;   // on scratch, at most (sizes::asked_block), a power of two >= 4096; 0: chosen
     record::key index_by = {};  // then readers can seek
     bool keep_read = false;  // for many rounds of seeks: all rows go to scratch once they don't fit, in short blocks,
                              // and the memory holds those that seeks have read last (piece_cache.h)

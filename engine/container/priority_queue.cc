@@ -48,9 +48,11 @@ queue_memory divide_queue_memory(const priority_queue_settings& settings, size_t
                                  unsigned queue_depth) {
   const uint64_t all = std::max<uint64_t>(settings.memory_bytes, 64 * KiB);
   queue_memory m;
-  m.block_bytes = settings.block_bytes > 0
-                      ? settings.block_bytes
-                      : static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_floor(all / 512), 4 * KiB, 256 * KiB));
+  // Ten buffers are the least, so that longer blocks than a 32nd would fill the memory, whatever is asked for.
+  m.block_bytes = static_cast<uint32_t>(
+      settings.block_bytes > 0
+          ? std::min<uint64_t>(settings.block_bytes, std::max<uint64_t>(std::bit_floor(all / 32), 4 * KiB))
+          : std::clamp<uint64_t>(std::bit_floor(all / 512), 4 * KiB, 256 * KiB));
   m.read_buffers = static_cast<unsigned>(std::clamp<uint64_t>(all / 4 / m.block_bytes, 6, 4096));
   m.write_buffers = static_cast<unsigned>(
       std::clamp<uint64_t>(all / 32 / m.block_bytes, 2, sizes::unhindered_write_buffers(num_disks, queue_depth)));

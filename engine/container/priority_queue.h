@@ -57,7 +57,7 @@ struct priority_queue_settings {
   task_poster post = {};                   // runs sorting and writing beside the caller
   uint64_t memory_bytes = 0;
   uint32_t item_bytes = 0;   // of items of at most 16 bytes: the low bytes in use; 0: all
-  uint32_t block_bytes = 0;  // a power of two >= 4096; 0: chosen
+  uint32_t block_bytes = 0;  // at most, a power of two >= 4096; 0: chosen
   bool force_spill = false;  // no sequences in memory
 };
 

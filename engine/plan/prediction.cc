@@ -113,7 +113,7 @@ spilled_rows spilled_by_queue(const output_port& rows, const queue& q, const phy
 spilled_rows spilled_by_vector(const output_port& rows, uint64_t given, uint64_t kept, bool sought,
                                const machine& resources) {
   if (rows.estimate.num_bytes <= kept) return {};
-  const uint64_t chosen = resources.block_bytes > 0 ? resources.block_bytes
+  const uint64_t chosen = resources.block_bytes > 0 ? sizes::asked_block(resources.block_bytes, given)
                           : sought                  ? sizes::choose_sought_block(given)
                                                     : sizes::choose_block(given);
   const uint64_t block = sizes::container_block(rows.type.row_bytes(), chosen);

@@ -22,6 +22,11 @@ constexpr uint64_t choose_block(uint64_t memory_bytes) {
                     longest_container_block);
 }
 
+// Blocks of the length that is asked for, unless the memory is too small for several of them.
+constexpr uint64_t asked_block(uint64_t asked, uint64_t memory_bytes) {
+  return std::min(asked, std::max(std::bit_floor(memory_bytes / 16), shortest_container_block));
+}
+
 // Where blocks are sought: short ones, so that many of them fit the memory. Where there are many they become longer,
 // since each has an entry in memory.
 constexpr uint64_t choose_sought_block(uint64_t memory_bytes) {
