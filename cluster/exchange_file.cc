@@ -147,10 +147,15 @@ std::vector<std::byte> bytes_of(std::ifstream& in, const std::string& path, uint
 }
 
 std::ifstream opened(const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
-  if (!in)
-    throw error(error_kind::missing_input, fmt::format("can't read {}", path), "another task should have written it");
-  return in;
+  const int cause = errno;
+  if (in) return in;
+  const std::string message = fmt::format("can't read {}: {}", path, errno_text(cause));
+  if (cause == EMFILE || cause == ENFILE)
+    throw error(error_kind::resources, message,
+                "a task opens each file that it merges: raise the limit of open files (ulimit -n), or give fewer --tasks");
+  throw error(error_kind::missing_input, message, "another task should have written it");
 }
 
 }  // namespace

@@ -106,9 +106,6 @@ output_folder::output_folder(std::string path, const std::string& id)
     if (lock >= 0) ::close(lock);
     return;
   }
-  std::error_code problem;
-  fs::create_directories(hidden_, problem);
-  if (problem) refuse(path_, problem.value());
   lock_ = lock_output(hidden_, path_);
   // Each driver looks when its own folder is there and locked, so that of two at least one sees the other.
   try {

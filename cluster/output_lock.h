@@ -6,8 +6,8 @@
 
 namespace flowrun::cluster {
 
-// A descriptor that holds the lock until it is closed. `path`: the output. Throws error(output): another driver has it,
-// or it can't be locked.
+// Makes the hidden directory, unless it is there, and those above it. A descriptor that holds the lock until it is
+// closed. `path`: the output. Throws error(output): another driver has it, or it can't be made or locked.
 int lock_output(const std::string& hidden, const std::string& path);
 
 // Throws error(output): another driver has the lock.

@@ -28,11 +28,6 @@ bool exists(const std::string& path) {
 
 output_tree::output_tree(std::string directory, const std::string& id, const output_tree* beside)
     : directory_(std::move(directory)), hidden_(hidden_directory(directory_, id)), was_there_(exists(directory_)) {
-  std::error_code problem;
-  fs::create_directories(hidden_, problem);
-  if (problem)
-    throw error(error_kind::output, fmt::format("can't write into {}: {}", directory_, problem.message()),
-                "give a path in a directory that exists and is writable");
   lock_ = beside != nullptr ? ::fcntl(beside->lock_, F_DUPFD_CLOEXEC, 0) : lock_output(hidden_, directory_);
   if (lock_ < 0) throw error(error_kind::output, fmt::format("can't lock {}: {}", hidden_, errno_text(errno)));
   remove_left_over();

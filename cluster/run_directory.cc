@@ -146,7 +146,6 @@ run_directory::run_directory(const std::string& scratch) {
 
 run_directory::run_directory(const std::string& scratch, const std::string& key, const run_facts& facts)
     : root_(fmt::format("{}/{}{}{}", made(scratch), prefix, resumed, key)) {
-  if (::mkdir(root_.c_str(), 0700) != 0 && errno != EEXIST) refuse(scratch, errno);
   lock();
   Facts told;
   bool is_known = false;
@@ -173,11 +172,12 @@ run_directory::run_directory(const std::string& scratch, const std::string& key,
 }
 
 void run_directory::lock() {
-  lock_ = locked_directory(root_);
+  lock_ = made_and_locked_directory(root_, 0700);
   if (lock_ >= 0) return;
   if (errno == EWOULDBLOCK)
     throw error(error_kind::resources, fmt::format("another run of this job works in {}", root_),
                 "wait until it has ended");
+  if (lock_ == -2) refuse(fs::path(root_).parent_path().string(), errno);
   refuse_unlocked(root_, "-T DIR names another scratch directory", "the first scratch directory of a job on a cluster");
 }
 

@@ -1,5 +1,6 @@
 // flowrun: the command. Picks the command to run and turns what is thrown into a message and an exit code.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -102,6 +103,15 @@ void fill_standard_descriptors() {
       static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
+// The soft limit of open files is low for the sake of programs that use select(), which this one doesn't. Merges of many
+// files and outputs for many values want more.
+void raise_limit_of_open_files() {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
 }  // namespace
 
 }  // namespace flowrun::runner
@@ -111,6 +121,7 @@ int main(int argc, char** argv) {
   const bool is_sort = argc > 1 && std::string_view(argv[1]) == "sort";
   flowrun::runner::set_last_words(is_sort ? flowrun::runner::words_of_sort : flowrun::runner::words_of_jobs);
   flowrun::runner::fill_standard_descriptors();
+  flowrun::runner::raise_limit_of_open_files();
   const bool may_be_piped_away =
       std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error first: the job is taken down
   std::signal(SIGXFSZ, SIG_IGN);                 // a limit on file sizes is an error like any other

@@ -54,7 +54,7 @@ int descriptor_named(std::string_view path) {
   if (path == "/dev/stdin") return 0;
   if (path == "/dev/stdout") return 1;
   if (path == "/dev/stderr") return 2;
-  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/"}) {
+  for (const std::string_view prefix : {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"}) {
     if (path.substr(0, prefix.size()) != prefix) continue;
     int number = -1;
     const char* const end = path.data() + path.size();

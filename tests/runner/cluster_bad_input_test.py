@@ -6,6 +6,7 @@ import ctypes
 import os
 import pathlib
 import re
+import resource
 import shutil
 import socket
 import subprocess
@@ -82,9 +83,34 @@ class cluster_bad_input_test(cluster_process):
             self.assertEqual(done.returncode, 78, done.stderr)
             self.assertIn(said, done.stderr)
             self.assertIn("help: give a file, or run the job without --cluster", done.stderr)
+        (self.dir / "in").symlink_to("/dev/stdin")
+        (self.dir / "out.txt").symlink_to("/dev/stdout")
+        for source, sink in (("in", "out/all"), ("job.yaml", "out.txt")):
+            self.write("copy.yaml", copy.replace("FROM", source).replace("TO", sink))
+            done = self.flowrun("copy.yaml", *LOCAL)
+            self.assertEqual((done.returncode, done.stdout), (78, ""), done.stderr)
         self.write("copy.yaml", copy.replace("FROM", "job.yaml").replace("TO", "/dev/null"))
         done = self.flowrun("copy.yaml", *LOCAL)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_jobs_that_start_at_the_same_time(self):
+        """A directory that isn't locked yet looks like one of a driver that was killed."""
+        for i in range(6):
+            self.write(f"job{i}.yaml", JOB.replace("out/all.csv", f"out/all{i}.csv"))
+            self.write(f"tree{i}.yaml", TREE.replace("out/{k}.csv", f"tree/{i}-{{k}}.csv"))
+        for kind in ("job", "tree"):
+            for _ in range(2 if SANITIZED else 6):
+                jobs = [self.start(f"{kind}{i}.yaml", *LOCAL, "-p", "rows=20", "--cluster", "local:1") for i in range(6)]
+                said = [job.communicate()[1] for job in jobs]
+                self.assertEqual([job.returncode for job in jobs], [0] * 6, said)
+        self.assertEqual(self.files("scratch"), [])
+
+    def test_more_files_than_may_be_open(self):
+        words = (*LOCAL, "-p", "rows=1000", "--tasks", "60")
+        for soft, hard, code in ((40, 4096, 0), (40, 40, 75)):
+            done = self.flowrun("job.yaml", *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+            self.assertEqual(done.returncode, code, done.stderr)
+        self.assertRegex(done.stderr, r"can't read \S+: Too many open files\n(.*\n)* +help: a task opens each file that it merges: raise")
 
     def test_more_to_merge_than_a_task_has_memory_for(self):
         self.write("job.yaml", f"""flowrun: 1
