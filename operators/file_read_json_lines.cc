@@ -122,7 +122,7 @@ exec::assembly build(exec::build_context& c, const settings& s) {
 
 // The first line shows a file that is something else, a single array, say.
 void look_into(const settings& s, const std::string& path) {
-  if (s.on_error.what != action::fail) return;
+  if (s.on_error.what != action::fail || s.range.from > 0) return;
   with_first_record_of(path, {'\0', std::nullopt}, usual_first_bytes, [&](std::string_view line) {
     record::batch_pool pool;
     std::vector<record::batch> rows;

@@ -88,7 +88,8 @@ Examples:
   flowrun infer x.csv --json | jq -r '.columns[] | .name + " " + .type'
 
 Integers get room (u32, u64 or i64, never u8), numbers that all have two, three or four digits behind the point are
-decimals, and what a number would lose stays text: leading zeros, more digits than 64 bits have. Packed rows of numbers (file.read_rows) say nothing about their columns, and can't be inferred.
+decimals, and what a number would lose stays text: leading zeros, more digits than 64 bits have. Packed rows of numbers
+(file.read_rows) say nothing about their columns, and can't be inferred.
 
 Exit codes: 0 done, 64 wrong command line, 65 no text, an empty file, lines that don't fit together, 66 no such file,
 73 the job can't be written.)text";

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -23,20 +24,34 @@ std::string_view line_of(std::string_view text, int line) {
   return text;
 }
 
-// Restricted Damerau-Levenshtein distance.
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
-  for (size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+constexpr size_t longest_word = 64;  // longer words are no slips of typing
+
+// Restricted Damerau-Levenshtein distance of two words, if it is less than `bound`; else `bound`.
+size_t edit_distance(std::string_view a, std::string_view b, size_t bound) {
+  // What both begin or end with changes nothing. Words of one list often have much of that in common.
+  while (!a.empty() && !b.empty() && a.front() == b.front()) a.remove_prefix(1), b.remove_prefix(1);
+  while (!a.empty() && !b.empty() && a.back() == b.back()) a.remove_suffix(1), b.remove_suffix(1);
+  if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= bound) return bound;
+  std::array<size_t, longest_word + 1> rows[3];  // of the table: row i is rows[i % 3]
+  for (size_t j = 0; j <= b.size(); ++j) rows[0][j] = j;
+  size_t least_before = 0;
   for (size_t i = 1; i <= a.size(); ++i) {
+    auto& row = rows[i % 3];
+    const auto& above = rows[(i + 2) % 3];
+    const auto& two_above = rows[(i + 1) % 3];
+    size_t least = row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, change});
+      const size_t change = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({above[j] + 1, row[j - 1] + 1, change});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+        row[j] = std::min(row[j], two_above[j - 2] + 1);
+      least = std::min(least, row[j]);
     }
+    // Whatever comes is made of these two rows.
+    if (least >= bound && least_before >= bound) return bound;
+    least_before = least;
   }
-  return d[a.size()][b.size()];
+  return std::min(bound, rows[a.size() % 3][b.size()]);
 }
 
 // " in job.yaml", or how many each place has: ": 1 in -p a=b, 2 in job.yaml". The faults are in order.
@@ -134,16 +149,15 @@ std::string render(std::vector<fault> faults, std::string_view text, of_alike sh
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
-  constexpr size_t longest = 64;  // longer words are no slips of typing, and the table would grow
-  if (word.size() > longest) return {};
+  if (word.size() > longest_word) return {};
   const std::string behind_prefix = fmt::format(".{}", word);
   for (const std::string& candidate : candidates)
     if (!word.empty() && candidate.ends_with(behind_prefix)) return candidate;
   std::string best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
-    if (candidate.size() > longest) continue;
-    const size_t distance = edit_distance(word, candidate);
+    if (candidate.size() > longest_word) continue;
+    const size_t distance = edit_distance(word, candidate, best_distance);
     if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
       best = candidate;
       best_distance = distance;

@@ -1,5 +1,6 @@
 #include "engine/io/path_pattern.h"
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
 
@@ -35,16 +36,20 @@ class search {
   // What `parts` from `at` on match in `directory`, whose name is empty where the pattern is relative.
   void go(const std::string& directory, const std::vector<std::string>& parts, size_t at, int depth = 0) {
     const bool last = at + 1 == parts.size();
-    if (parts[at] == "**" && !last) {
+    if (parts[at] == "**") {
       // Several ways may lead here, each with other directories for the `**` before; one is enough.
       const auto [been, is_new] = least_depth_.try_emplace({directory, at}, depth);
       if (!is_new && been->second <= depth) return;
       been->second = depth;
       go(directory, parts, at + 1, depth);
-      if (depth == most_depth) return;
-      for (const std::string& name : names_in(directory))
-        if (name.front() != '.' && is_directory(within(directory, name), false))
-          go(within(directory, name), parts, at, depth + 1);
+      for (const std::string& name : names_in(directory)) {
+        if (name.front() == '.' || !is_directory(within(directory, name), false)) continue;
+        if (depth == most_depth) {
+          out_.problem = fmt::format("{} is more than {} directories deep", within(directory, name), most_depth);
+          return;
+        }
+        go(within(directory, name), parts, at, depth + 1);
+      }
       return;
     }
     if (!has_wildcard(parts[at])) {
@@ -117,6 +122,7 @@ path_matches match_paths(const std::string& pattern) {
     }
     at = slash + 1;
   }
+  if (!parts.empty() && parts.back() == "**") parts.emplace_back("*");  // all files, however deep
   search here(out);
   if (!parts.empty()) here.go(directory, parts, 0);
   std::sort(out.paths.begin(), out.paths.end());

@@ -1,4 +1,5 @@
-// Paths with wildcards, as a shell has them: * and ? and [a-z] within a name, and ** for any directories, also none.
+// Paths with wildcards, as a shell has them: * and ? and [a-z] within a name, and ** for any directories, also none;
+// at the end, ** is all files of any directories.
 //
 // A name that begins with a point is matched only by a pattern that says the point. Directories are no matches, and
 // ** follows no links, so that it comes to an end.

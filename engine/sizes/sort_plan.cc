@@ -104,11 +104,12 @@ formation form_long_runs(const sort_request& r, uint64_t stored_bytes) {
     return out;
   }
   const double rows_of_unit = static_cast<double>(r.rows) / input;
+  uint64_t most_runs = UINT64_MAX;
   if (const double selected = static_cast<double>(r.limit_rows) / rows_of_unit; selected > 0 && selected < 1) {
-    // A run ends at the limit and leaves only smaller rows to the next: each needs so much more input to fill.
-    const double more = std::log(input) / -std::log(selected);
-    out.runs = 1 + static_cast<uint64_t>(out.kept_bytes > 0 ? more : std::ceil(more));
-    return out;
+    // A run ends at the limit and leaves only smaller rows to the next: each needs so much more input to fill. With a
+    // limit of about what the memory holds, runs end before they reach it, as those without a limit do.
+    const double more = std::min(std::log(input) / -std::log(selected), 1e9);
+    most_runs = 1 + static_cast<uint64_t>(out.kept_bytes > 0 ? more : std::ceil(more));
   }
   const double first_run = 1.718281828;
   const double written = input - 1;  // when the input ends
@@ -123,6 +124,7 @@ formation form_long_runs(const sort_request& r, uint64_t stored_bytes) {
     in_q = 1 - done * done;
   }
   if (1 - static_cast<double>(out.kept_bytes) / unit > in_q) ++out.runs;
+  out.runs = std::min(out.runs, most_runs);
   return out;
 }
 

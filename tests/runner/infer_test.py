@@ -193,6 +193,22 @@ class infer_test(process_test):
         self.fails(66, self.flowrun("infer", "n*"), "no file matches 'n*'")
         self.fails(73, self.flowrun("infer", "x.csv", "-o", "no/such/job.yaml"), "no/such")
 
+    def test_a_quote_that_is_never_closed(self):
+        def lines(first, count):
+            return "".join(f"{i},text {i}\n" for i in range(first, first + count))
+
+        self.write("half.csv", "id,name\n" + lines(0, 150) + '150,"x\n' + lines(151, 149))
+        self.fails(65, self.flowrun("infer", "half.csv"), "half.csv:152: a quote that isn't closed", "150 of 300 lines", "quote: \"\"")
+        self.write("end.csv", "id,name\n" + lines(0, 295) + '295,"x\n' + lines(296, 4))
+        done = self.flowrun("infer", "end.csv")
+        self.assertIn("# ? 5 of 300 lines are malformed", done.stdout)
+
+    def test_a_name_that_yaml_takes_for_nothing(self):
+        self.write("null.csv", "a,b\n1,2\n")
+        self.assertEqual(self.flowrun("infer", "null.csv", "-o", "job.yaml").returncode, 0)
+        done = self.flowrun("-q", "job.yaml")
+        self.assertEqual((done.returncode, done.stdout), (0, "a,b\n1,2\n"), done.stderr)
+
     def test_help_that_teaches(self):
         text = self.said("--help").stdout
         for part in ("Examples:", "--delimiter", "'logs/*.csv.gz'", "Exit codes", "can't be inferred", "csv, lines"):

@@ -57,6 +57,12 @@ class json_lines_test(resuming_test):
         self.assertFalse((self.dir / "out/out.jsonl").exists())
         return done.stderr
 
+    def test_what_lies_before_a_range_is_not_looked_at(self):
+        self.write("in.jsonl", 'garbage\n{"name": "a", "k": 1, "score": 2}\n')
+        self.assertEqual(self.output_of(job(more=", range: '8:'")), [{"k": 1, "name": "a", "score": 2}])
+        (self.dir / "out/out.jsonl").unlink()
+        self.assertIn("in.jsonl:1", self.refusal_of(job(), 65))
+
     def test_several_files_and_pipes(self):
         some = list(records(random.Random(1), 3000))
         self.write("a.jsonl", b"\xef\xbb\xbf" + lines(some[:1000]).encode())

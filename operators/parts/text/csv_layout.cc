@@ -41,8 +41,9 @@ std::string likely_name(const std::string& wanted, const std::vector<std::string
   return longer;
 }
 
+constexpr size_t most_shown = 16;
+
 std::string quoted_names(const std::vector<std::string>& names) {
-  constexpr size_t most_shown = 16;
   std::string out;
   for (size_t i = 0; i < names.size(); ++i) {
     if (i == most_shown) return out + ", …";
@@ -64,6 +65,7 @@ std::string quoted_names(const std::vector<std::string>& names) {
   for (const auto& [name, column] : missing) sought.push_back(name);
   for (const auto& [name, column] : missing) {
     lacking.push_back(name);
+    if (lacking.size() > most_shown) continue;  // to look for each of thousands would take long
     std::string near = likely_name(name, free);
     // A name stands for one column: for the one that is nearest to it.
     if (near.empty() || (sought.size() > 1 && likely_name(near, sought) != name)) continue;

@@ -48,6 +48,9 @@ TEST_F(path_pattern_test, any_directories) {
   EXPECT_THAT(matches("**/*.gz"), ElementsAre("logs/2023/x.gz", "logs/2024/y.gz", "logs/z.gz"));
   EXPECT_THAT(matches("logs/**/*.gz"), ElementsAre("logs/2023/x.gz", "logs/2024/y.gz", "logs/z.gz"));
   EXPECT_THAT(matches("**/**/x.gz"), ElementsAre("logs/2023/x.gz"));  // once, although there are several ways
+  const auto all = ElementsAre("logs/2023/x.gz", "logs/2024/y.gz", "logs/z.gz");
+  EXPECT_THAT(matches("logs/**"), all);
+  EXPECT_THAT(matches("logs/**/"), all);
   ASSERT_EQ(symlink(".", (home / "logs/circle").c_str()), 0);
   EXPECT_THAT(matches("logs/**/z.gz"), ElementsAre("logs/z.gz"));
 }
@@ -62,6 +65,15 @@ TEST_F(path_pattern_test, any_directories_many_times) {
   std::string often = "deep/";
   for (int i = 0; i < 200'000; ++i) often += "**/";
   EXPECT_THAT(matches(often + "x.gz"), ElementsAre(found));
+}
+
+TEST_F(path_pattern_test, directories_that_are_too_deep) {
+  std::string path = home / "deep";
+  for (int i = 0; i < 70; ++i) std::filesystem::create_directories(path += "/d");
+  std::ofstream(path + "/x.gz") << "x";
+  const path_matches found = match_paths(home / "deep/**/x.gz");
+  EXPECT_THAT(found.paths, IsEmpty());
+  EXPECT_THAT(found.problem, testing::EndsWith("d is more than 64 directories deep"));
 }
 
 TEST_F(path_pattern_test, a_file_whose_name_is_spelled_so_is_that_file) {
