@@ -9,8 +9,16 @@
 // Comparing whole keys would read the common front of each row again for each of its log n comparisons. Here each level
 // reads each row once, in an order that is known, so that it can be fetched in time. Groups of few rows are compared.
 //
-// Cost: the words that tell the rows apart, each read once; between them, common words at the speed of memcmp. No
-// memory but a list of the groups to come; no recursion, as keys may be long.
+// A level goes up to the first word in which any row differs. Where one row after the other parts from the rest, there
+// would be as many levels as rows. So where a level leaves most of its rows together, these are put in order by where
+// each of them parts from the first one:
+//
+//   aaaab   Below the first row: the earlier a row parts from it, the smaller it is. Above it: the earlier, the larger.
+//   aab     aab (word 2), aaab (3), aaaab.  Rows that part in the same word go on with it, as a group.
+//   aaab
+//
+// Cost: the words that tell the rows apart, each read once or a few times; between them, common words at the speed of
+// memcmp. No memory but a list of the groups to come; no recursion, as keys may be long.
 #pragma once
 
 #include <algorithm>
@@ -54,6 +62,7 @@ class tie_breaker {
     size_t first;
     size_t last;
     position from;
+    bool stays_together = false;  // most rows have been together for a level
   };
 
   record::row_place row(word128 entry) const { return row_(static_cast<uint32_t>(entry)); }
@@ -73,6 +82,8 @@ class tie_breaker {
       open_.pop_back();
       if (g.last - g.first < few_rows) {
         compare_rows(entries + g.first, entries + g.last, g.from);
+      } else if (g.stays_together) {
+        order_by_parting(entries, g);
       } else {
         order_by_next_word(entries, g);
       }
@@ -109,7 +120,32 @@ class tie_breaker {
     sort_words(begin, num_rows);
     for (size_t first = g.first; first < g.last;) {
       const size_t last = end_of_group(entries, first, g.last);
-      if (last - first > 1) open_.push_back({first, last, words_.next(row(entries[first]), at)});
+      const bool stays_together = 4 * (last - first) > 3 * num_rows;
+      if (last - first > 1) open_.push_back({first, last, words_.next(row(entries[first]), at), stays_together});
+      first = last;
+    }
+  }
+
+  // Each row is read up to where it parts from the first one, however many of these places there are.
+  void order_by_parting(word128* entries, const group& g) {
+    constexpr word128 equal = word128{1} << 94, above = word128{1} << 95;
+    word128* begin = entries + g.first;
+    const size_t num_rows = g.last - g.first;
+    const record::row_place front = row(begin[0]);
+    for (size_t i = 0; i < num_rows; ++i) {
+      if (i + row_distance < num_rows) __builtin_prefetch(row(begin[i + row_distance]).row);
+      if (i + text_distance < num_rows) words_.prefetch(row(begin[i + text_distance]), g.from);
+      const record::row_place r = row(begin[i]);
+      const position at = words_.difference(front, r, g.from);
+      word128 key = equal;
+      if (!words_.is_end(at)) key = words_(r, at) < words_(front, at) ? word128{at.number} : above + ~at.number;
+      set_key(begin[i], key);
+    }
+    sort_words(begin, num_rows);
+    for (size_t first = g.first; first < g.last;) {
+      const size_t last = end_of_group(entries, first, g.last);
+      if (last - first > 1 && entries[first] >> row_number_bits != equal)
+        open_.push_back({first, last, words_.difference(front, row(entries[first]), g.from)});
       first = last;
     }
   }

@@ -106,6 +106,31 @@ TEST(tie_breaker, keys_that_are_the_front_of_others) {
   expect_ordered(texts);
 }
 
+// As many places where rows part as there are rows; with a level for each, that takes a minute.
+TEST(tie_breaker, keys_that_part_from_the_others_one_after_the_other) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < 2500; ++i)
+    texts.push_back(std::string(11 * (i * 7 % 2500), 'k') + (i % 3 == 0 ? "z" : "b") + std::to_string(i % 2));
+  expect_ordered(texts);
+  for (size_t i = 0; i < 60; ++i) texts.push_back(texts[40 * i]);
+  for (size_t i = 0; i < 60; ++i) texts.push_back(texts[40 * i] + std::string(i, 'x'));
+  expect_ordered(texts);
+}
+
+// Random texts of two letters in front of which others lie, so that both ways to order a group follow each other.
+TEST(tie_breaker, groups_in_which_most_rows_stay_together) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::string> texts;
+    for (int i = 0; i < 800; ++i) {
+      std::string text = std::string(random() % 5 * 11, 'm') + std::string(random() % 12, 'm');
+      while (random() % 4 > 0) text += "ammmmmmmmmmz"[random() % 12];
+      texts.push_back(text);
+    }
+    expect_ordered(texts);
+  }
+}
+
 TEST(tie_breaker, several_columns_with_few_values) {
   const record::row_type type =
       type_of({{"a", "u64"}, {"b", "i64"}, {"c", "bytes[30]"}, {"s", "string"}, {"d", "f64"}, {"t", "string"}});
