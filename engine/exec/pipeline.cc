@@ -213,9 +213,10 @@ void pipeline::pull(mutex_lock& lock) {
   if (items.empty()) return;
   const uint64_t ticket = next_ticket_++;
   ++tickets_out_;
+  // One very long row, or a few in one parcel.
   entry.is_long = std::any_of(items.begin(), items.end(), [&](const item& one) {
-    return one.batch.num_rows == 1 &&
-           one.batch.num_bytes() > std::max(longest_parallel_row, 4 * tree_.limits.num_bytes);
+    const uint64_t longest = std::max(longest_parallel_row, 4 * tree_.limits.num_bytes);
+    return one.batch.num_bytes() > one.batch.num_rows * longest;
   });
   if (entry.is_long) ++long_tickets_;
   if (may_pull_locked()) post_worker_locked();

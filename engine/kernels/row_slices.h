@@ -62,6 +62,7 @@ struct row_slice {
   std::vector<row_span> parts;
   std::vector<std::shared_ptr<const void>> owners;  // of where the rows lie
   size_t num_rows = 0;
+  size_t text_bytes = 0;  // what the rows refer to; counted where they are few, of which one may be very long
 };
 
 // Where a slice may end at most: before the first row of `sequence` that is not there yet, whose key is that of `row`,

@@ -101,15 +101,20 @@ size_t row_order_check::first_unordered_front(const record::batch& rows) const {
   return rows.num_rows;
 }
 
-std::vector<std::byte> row_order_check::key_of(const record::batch& rows, size_t row) const {
+row_order_check::kept_key row_order_check::key_of(const record::batch& rows, size_t row) const {
+  constexpr size_t longest_copy = 64 * KiB;
+  if (rows_.key_bytes(rows.row(row)) > longest_copy) return {nullptr, rows.slice(row, 1)};
   std::vector<std::byte> copy;
   rows_.copy_key(rows.row(row), rows.heap, copy);
-  return copy;
+  return {std::make_shared<const std::vector<std::byte>>(std::move(copy)), {}};
 }
 
-bool row_order_check::may_follow(const std::vector<std::byte>& key, const std::vector<std::byte>& next) const {
-  const record::row_place before = rows_.copied_key(key.data());
-  const record::row_place behind = rows_.copied_key(next.data());
+record::row_place row_order_check::place_of(const kept_key& key) const {
+  return key.copy ? rows_.copied_key(key.copy->data()) : record::row_place{key.row.rows, key.row.heap};
+}
+
+bool row_order_check::may_follow(const kept_key& key, const kept_key& next) const {
+  const record::row_place before = place_of(key), behind = place_of(next);
   return comparator_.compare(before.row, before.heap, behind.row, behind.heap) <= 0;
 }
 
@@ -173,10 +178,10 @@ void outflow_check::end() {
 }
 
 void outflow_check::look_at_order(uint64_t first_row, std::span<const record::batch> rows) const {
-  key_copy before;
+  std::optional<kept_key> before;
   for (const record::batch& b : rows) {
     if (b.num_rows == 0) continue;
-    if (!before.empty() && !order_.may_follow(before, order_.key_of(b, 0))) refuse_order(first_row);
+    if (before && !order_.may_follow(*before, order_.key_of(b, 0))) refuse_order(first_row);
     const size_t unordered = order_.first_unordered(b);
     if (unordered < b.num_rows) refuse_order(first_row + unordered);
     first_row += b.num_rows;

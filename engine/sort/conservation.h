@@ -53,14 +53,19 @@ class row_order_check {
   explicit row_order_check(const sort_settings& settings);
   // The first row that is smaller than the row before; num_rows if there is none.
   size_t first_unordered(const record::batch& rows) const;
-  // A row as far as its key goes, for may_follow().
-  std::vector<std::byte> key_of(const record::batch& rows, size_t row) const;
-  bool may_follow(const std::vector<std::byte>& key, const std::vector<std::byte>& next) const;
+  // The key of a row, for may_follow(): a copy, or where that would be long the row itself, which goes on anyway.
+  struct kept_key {
+    std::shared_ptr<const std::vector<std::byte>> copy;
+    record::batch row;  // where there is no copy
+  };
+  kept_key key_of(const record::batch& rows, size_t row) const;
+  bool may_follow(const kept_key& key, const kept_key& next) const;
 
  private:
   template <class Word>
   size_t first_unordered_word(const record::batch& rows) const;
   size_t first_unordered_front(const record::batch& rows) const;
+  record::row_place place_of(const kept_key& key) const;
 
   const kernels::wide_rows rows_;
   const record::key_fronts fronts_;
@@ -102,10 +107,10 @@ class outflow_check {
   void end();
 
  private:
-  using key_copy = std::vector<std::byte>;
+  using kept_key = row_order_check::kept_key;
   struct ends_of_part {
-    key_copy first;
-    key_copy last;
+    kept_key first;
+    kept_key last;
   };
   void look_at_order(uint64_t first_row, std::span<const record::batch> rows) const;
   void join(uint64_t first_row, size_t num_rows, ends_of_part ends) FLOWRUN_REQUIRES(mutex_);
@@ -130,8 +135,8 @@ class outflow_check {
   record::row_tally given_before_ FLOWRUN_GUARDED_BY(mutex_);               // as it was asked last
   std::map<uint64_t, record::row_tally> parts_ FLOWRUN_GUARDED_BY(mutex_);  // since then, by their first row
   uint64_t done_ FLOWRUN_GUARDED_BY(mutex_) = 0;                            // rows of parts that were looked at
-  std::map<uint64_t, key_copy> open_starts_ FLOWRUN_GUARDED_BY(mutex_);     // by the number of the part's first row
-  std::map<uint64_t, key_copy> open_ends_ FLOWRUN_GUARDED_BY(mutex_);       // by that of the row behind
+  std::map<uint64_t, kept_key> open_starts_ FLOWRUN_GUARDED_BY(mutex_);     // by the number of the part's first row
+  std::map<uint64_t, kept_key> open_ends_ FLOWRUN_GUARDED_BY(mutex_);       // by that of the row behind
   std::optional<uint64_t> all_ FLOWRUN_GUARDED_BY(mutex_);                  // once it is known how many there are
 };
 

@@ -50,7 +50,7 @@ using prepared_rows = std::variant<record::batch, owned_words<uint64_t>, owned_w
 using merge_part = std::variant<record::batch, owned_words<uint64_t>, owned_words<record::word128>,
                                 word_slice<uint64_t>, word_slice<record::word128>, kernels::row_slice>;
 
-// Rows of a part, and the bytes of what it holds; without what rows refer to where they still lie in blocks.
+// Rows of a part, and the bytes of what it holds; of many rows that still lie in blocks without what they refer to.
 struct part_size {
   size_t num_rows = 0;
   size_t num_bytes = 0;
@@ -65,7 +65,7 @@ part_size size_of(const word_slice<Word>& s) {
   return {s.all().size(), s.all().size_bytes()};
 }
 inline part_size size_of(const kernels::row_slice& s) {
-  return {s.num_rows, s.parts.empty() ? 0 : s.num_rows * s.parts.front().row_bytes};
+  return {s.num_rows, s.parts.empty() ? 0 : s.num_rows * s.parts.front().row_bytes + s.text_bytes};
 }
 template <class... Kinds>
 part_size size_of(const std::variant<Kinds...>& part) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/kernels/row_gather.h"
 #include "engine/sort/intermediate_merges.h"
 #include "engine/sort/row_merger.h"
@@ -90,6 +91,8 @@ class wide_run_merger final : public run_merger {
  private:
   static constexpr uint64_t index_bytes = 16;  // of a row in a slice: its place
   static constexpr uint64_t least_rows = 4;    // of each run in a slice
+  static constexpr size_t few_rows = 16;
+  static constexpr size_t long_row = 1 * KiB;
 
   // What is known of the runs' blocks takes a part of the memory. First rows that would take much, or what the merge
   // needs at least, are forgotten.
@@ -150,19 +153,37 @@ class wide_run_merger final : public run_merger {
   outcome pull_memory(std::vector<merge_part>& out) {
     if (runs::num_parts(runs_.in_memory) == 0) return outcome::done();
     const runs::memory_run& kept = *runs_.in_memory.front();
-    const size_t count = std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_);
-    if (count == 0) return outcome::done();
+    kernels::row_span left{{kept.rows.data(), kept.rows.data()},
+                           reinterpret_cast<const word128*>(kept.entries.data()) + emitted_,
+                           std::min<size_t>(gather_.batch_rows(), kept.num_rows - emitted_),
+                           settings_.type.row_bytes(),
+                           0};
+    if (left.num_rows == 0) return outcome::done();
+    if (kept.rows.num_bytes() / kept.num_rows >= long_row) left = left.first(rows_within_slice(left));
+    const size_t count = left.num_rows;
     kernels::row_slice slice;
-    const auto* entries = reinterpret_cast<const word128*>(kept.entries.data());
-    slice.parts.push_back(
-        {{kept.rows.data(), kept.rows.data()}, entries + emitted_, count, settings_.type.row_bytes(), 0});
+    slice.parts.push_back(left);
     slice.owners.push_back(runs_.in_memory.front());
     slice.num_rows = count;
     emit(std::move(slice), out);
     return outcome::ready();
   }
 
+  // Where rows are long on the average, so many of the next ones that they fit a slice with their strings; at least
+  // one.
+  size_t rows_within_slice(const kernels::row_span& rows) const {
+    uint64_t num_bytes = 0;
+    for (size_t i = 0; i < rows.num_rows; ++i) {
+      num_bytes += rows.row_bytes + slices_.rows().heap_bytes(rows[i].row);
+      if (num_bytes > resources_.merging.slice_bytes) return std::max<size_t>(i, 1);
+    }
+    return rows.num_rows;
+  }
+
   void emit(kernels::row_slice slice, std::vector<merge_part>& out) {
+    if (slice.num_rows <= few_rows && slices_.rows().has_strings())
+      for (const kernels::row_span& part : slice.parts)
+        for (size_t i = 0; i < part.num_rows; ++i) slice.text_bytes += slices_.rows().heap_bytes(part[i].row);
     emitted_ += slice.num_rows;
     out.push_back(std::move(slice));
   }
