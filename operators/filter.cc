@@ -13,7 +13,7 @@ struct settings {
 };
 
 settings check(plan::node_checker& node) {
-  node.set_output(0, node.input_type(), node.input_order(), at_most(node.input_estimate()));
+  node.pass_rows_on(at_most(node.input_estimate()));
   return {node.condition("where", expr::scope{.row = &node.input_type(), .row_number = true})};
 }
 

@@ -25,6 +25,7 @@ settings read(plan::node_checker& node) {
 }
 
 settings check(plan::node_checker& node) {
+  node.pass_rows_on(at_most(node.input_estimate()));
   settings s = read(node);
   if (s.count == 0)
     node.fault_at_parameter("count", "a limit of 0 leaves no rows", "a number from 1 on",

@@ -4,6 +4,7 @@
 #include "engine/expr/functions.h"
 #include "engine/expr/outside_function.h"
 #include "engine/metrics/names.h"
+#include "engine/plan/known_elsewhere.h"
 #include "engine/plan/reference.h"
 #include "engine/plan/schema_json.h"
 #include "runner/commands.h"
@@ -77,6 +78,17 @@ bool show_function(const std::string& name, const plan::vocabulary& catalog) {
   return true;
 }
 
+// A word that is known elsewhere is none of this language, so it is refused as any unknown one; the help is what a job
+// with that word gets. Throws error(usage), or returns where no other language has the word.
+void refuse_word_of_others(const std::string& name) {
+  const std::vector<plan::word_elsewhere> meanings = plan::meanings_elsewhere(name);
+  if (meanings.empty()) return;
+  std::string help = meanings[0].advice;
+  for (size_t i = 1; i < meanings.size(); ++i)
+    help += fmt::format("; for the {}, {}", meanings[i].kind, meanings[i].advice);
+  throw error(error_kind::usage, fmt::format("there is no {} '{}'", meanings[0].kind, name), help);
+}
+
 }  // namespace
 
 bool show_word(const std::string& name) {
@@ -108,6 +120,7 @@ int show_operators(const std::string& name) {
     return 0;
   }
   if (show_word(name)) return 0;
+  refuse_word_of_others(name);
   const std::string meant = did_you_mean(name, catalog.names());
   throw error(error_kind::usage, "there is no operator '" + name + "'",
               !meant.empty()                        ? meant

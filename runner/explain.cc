@@ -1,4 +1,4 @@
-// flowrun explain: exit codes, words of the language, metrics, and messages.
+// flowrun explain: exit codes, words of this language and of others, metrics, and messages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "engine/base/error.h"
 #include "engine/base/fault.h"
 #include "engine/metrics/names.h"
+#include "engine/plan/known_elsewhere.h"
 #include "engine/plan/reference.h"
 #include "runner/commands.h"
 #include "runner/document.h"
@@ -64,14 +65,25 @@ std::string metric_lines(const std::string& name) {
   return out;
 }
 
+// What does the work here of a word that other languages have.
+std::string of_other_languages(const std::string& word) {
+  std::string out;
+  for (plan::word_elsewhere& meaning : plan::meanings_elsewhere(word)) {
+    std::string& advice = meaning.advice;
+    if (advice[0] >= 'a' && advice[0] <= 'z') advice[0] = static_cast<char>(advice[0] - 'a' + 'A');
+    out += fmt::format("'{}' is no {} of Flowrun. {}\n", word, meaning.kind, advice);
+  }
+  return out;
+}
+
 }  // namespace
 
 int explain(const std::vector<std::string>& asked) {
   const std::string text = joined(asked, " ");
   if (text.empty()) {
     print("exit codes (flowrun explain 75 says more)\n\n" + exit_code_list() +
-          "\nflowrun explain NAME: an operator, a parameter, a key of a job, a function, a metric; or a piece of a "
-          "message, \"unknown column\"\n");
+          "\nflowrun explain NAME: an operator, a parameter, a key of a job, a function, a metric, a word of SQL or "
+          "pandas; or a piece of a message, \"unknown column\"\n");
     return 0;
   }
   if (text.find_first_not_of("0123456789") == std::string::npos) {
@@ -84,11 +96,13 @@ int explain(const std::vector<std::string>& asked) {
   }
   const bool is_word = show_word(text);
   std::string out = plan::key_text(known_vocabulary(), text);  // a word may be the name of a parameter, too
-  if (!out.empty()) {
-    print((is_word ? "\n" : "") + out);
+  if (is_word && !out.empty()) out.insert(0, "\n");
+  if (!is_word)
+    if (const std::string others = of_other_languages(text); !others.empty()) out += (out.empty() ? "" : "\n") + others;
+  if (is_word || !out.empty()) {
+    print(out);
     return 0;
   }
-  if (is_word) return 0;
   for (const known_message& m : messages_like(text))
     out += fmt::format("{}… {} …\n\ncause    {}\nto do    {}\n", out.empty() ? "" : "\n", m.phrase, m.cause, m.remedy);
   if (!out.empty()) {

@@ -50,6 +50,8 @@ node_ptr constant_arithmetic(const std::string& op, const node& a, const node& b
 
 }  // namespace
 
+bool is_unsigned_difference(const node& n) { return n.op == opcode::sub && n.type.is_unsigned() && !n.constant; }
+
 node_ptr number_arithmetic(const std::string& op, size_t offset, const node_ptr& a, const node_ptr& b,
                            std::vector<problem>& problems) {
   const reporter fault{offset, problems};

@@ -13,4 +13,9 @@ namespace flowrun::expr {
 node_ptr number_arithmetic(const std::string& op, size_t offset, const node_ptr& a, const node_ptr& b,
                            std::vector<problem>& problems);
 
+// a - b of unsigned numbers, which is not below 0 where it should be, but wraps around. What is asked of its sign is a
+// mistake that nobody would see.
+bool is_unsigned_difference(const node& n);
+inline constexpr const char* signed_difference_hint = "write i64(a) - i64(b) for signed numbers, or compare a and b";
+
 }  // namespace flowrun::expr

@@ -118,6 +118,9 @@ class checker {
     const std::vector<std::string> known = known_names();
     std::string hint = parameter_hint(names_.parameters, s.text);
     if (hint.empty()) hint = did_you_mean(s.text, known);
+    // SQL calls current_date without parentheses.
+    if (const std::string small = in_small_letters(s.text); hint.empty() && small.starts_with("current_"))
+      hint = known_elsewhere(small);
     for (const function_help& f : functions())
       if (hint.empty() && f.name == s.text) hint = fmt::format("'{}' is a function: {}", f.name, f.signature);
     if (known.empty())
@@ -160,7 +163,7 @@ class checker {
                      std::move(hint));
       std::sort(known.begin(), known.end());
       return fault(s.offset, fmt::format("unknown function '{}'", s.text), one_of(known, known.size()),
-                   "`flowrun reference` says what they do");
+                   "`flowrun ops expressions` says what they do");
     }
     if (!whole) return nullptr;
     node_ptr result;
@@ -312,7 +315,16 @@ class checker {
     if (auto never = never_equal(op, a.value, b.value))
       return fault((never->argument == 0 ? a : b).at.first, std::move(never->message), std::move(never->expected),
                    std::move(never->hint));
+    if (asks_for_sign(op, *a.value, *b.value) || asks_for_sign(op, *b.value, *a.value))
+      return fault(offset, "a difference of unsigned numbers is never below 0: it wraps around", {},
+                   signed_difference_hint);
     return comparable(op, offset, a, b);
+  }
+
+  // Whether a value is above or below 0.
+  static bool asks_for_sign(const std::string& op, const node& value, const node& bound) {
+    return op != "==" && op != "!=" && is_unsigned_difference(value) && is_known_integer(bound) &&
+           exact_value(bound) <= 0;
   }
 
   // The same, but values of which it is known that they aren't equal may be compared.

@@ -9,6 +9,7 @@
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/expr/arithmetic.h"
 #include "engine/expr/byte_set.h"
 #include "engine/expr/checker.h"
 #include "engine/expr/coerce.h"
@@ -111,6 +112,9 @@ node_ptr abs_function(const call_site& s) {
   if (x->type.is_float()) return op_node(opcode::abs_f, type_of(type_kind::f64), {x});
   if (x->literal) return literal_node(exact_value(*x) < 0 ? -exact_value(*x) : exact_value(*x));
   if (x->type.is_signed()) return op_node(opcode::abs_i, type_of(type_kind::i64), {x});
+  if (is_unsigned_difference(*x))
+    return s.fault(0, "a difference of unsigned numbers is never below 0: it wraps around", {},
+                   signed_difference_hint);
   return retype_node(x, type_of(type_kind::u64));
 }
 

@@ -11,6 +11,29 @@ namespace {
 struct other_name {
   std::string_view name, write;
 };
+
+constexpr std::string_view this_moment =
+    "params.now, with params: {now: {type: timestamp}} in the job and -p now=$(date -u +%FT%TZ) in the command: a "
+    "result depends on the input alone";
+constexpr std::string_view this_day =
+    "params.today, with params: {today: {type: date}} in the job and -p today=$(date +%F) in the command: a result "
+    "depends on the input alone";
+constexpr std::string_view steps_of_time =
+    "date_trunc('hour', t), or for 15 minutes, which are 900,000,000 microseconds, "
+    "to_timestamp(floor_div(to_i64(t), 900000000) * 900000000)";
+constexpr std::string_view no_digest =
+    "hash64(1, x), or crc32(text): these are for no secrets, and there is no other digest";
+constexpr std::string_view num_characters =
+    "length(regex_replace(text, '(?s).', 'x')): length(text) alone counts the bytes";
+constexpr std::string_view decoded_url =
+    "replace(text, '%20', ' '), and the same for each other code that the texts have: no function decodes all";
+constexpr std::string_view value_in_json =
+    "regex_extract(text, r'\"key\": *\"([^\"]*)\"', 1) for a text, to_f64(regex_extract(text, r'\"key\": "
+    "*([-+.0-9eE]+)', 1)) for a number; where whole lines are JSON, file.read_json_lines makes columns of the keys, "
+    "also of those within objects: names: {city: address.city}";
+constexpr std::string_view no_angles =
+    "a function of a plugin of your own (docs/plugins.md): the language has no trigonometry";
+
 constexpr other_name others[] = {
     {"not", "not, in small letters"},
     {"len", "length(text)"},
@@ -132,9 +155,42 @@ constexpr other_name others[] = {
     {"from_unixtime", "to_timestamp(1000000 * seconds)"},
     {"epoch", "to_i64(t) / 1000000 for seconds"},
     {"unix_timestamp", "to_i64(t) / 1000000 for seconds"},
-    {"now", "a parameter of the job: a result depends on the input alone"},
-    {"today", "a parameter of the job: a result depends on the input alone"},
-    {"current_date", "a parameter of the job: a result depends on the input alone"},
+    {"now", this_moment},
+    {"current_timestamp", this_moment},
+    {"getdate", this_moment},
+    {"today", this_day},
+    {"current_date", this_day},
+    {"curdate", this_day},
+    {"time_bucket", steps_of_time},
+    {"date_bin", steps_of_time},
+    {"md5", no_digest},
+    {"sha1", no_digest},
+    {"sha256", no_digest},
+    {"sha512", no_digest},
+    {"char_length", num_characters},
+    {"character_length", num_characters},
+    {"len_chars", num_characters},
+    {"repeat", "replace(pad_left('', n, '-'), '-', text)"},
+    {"reverse",
+     "text[length(text) - n:], ends_with(text, part) or split_part(text, separator, -1) for what is at the end: no "
+     "function turns a text round"},
+    {"url_decode", decoded_url},
+    {"urldecode", decoded_url},
+    {"unquote", decoded_url},
+    {"json_extract", value_in_json},
+    {"json_extract_string", value_in_json},
+    {"json_extract_scalar", value_in_json},
+    {"json_value", value_in_json},
+    {"json_query", value_in_json},
+    {"get_json_object", value_in_json},
+    {"sin", no_angles},
+    {"cos", no_angles},
+    {"tan", no_angles},
+    {"asin", no_angles},
+    {"acos", no_angles},
+    {"atan", no_angles},
+    {"atan2", no_angles},
+    {"pi", "3.141592653589793"},
     {"last_day", "date_add('day', -1, date_add('month', 1, date_trunc('month', t)))"},
     {"case", "if(condition, a, b)"},
 };

@@ -285,6 +285,14 @@ std::string instead_of_null(std::string_view column, bool present) {
       column, present ? "not " : "");
 }
 
+std::string word_known_elsewhere(std::string_view word) {
+  if (means_null(word) || word == "notnull") return instead_of_null("x", word == "notnull");
+  if (word == "interval") return "write date_add('day', n, t), where n may be below 0";
+  if (word == "desc") return "write -x for falling order";
+  if (word == "asc") return "write x alone: rising order needs no word";
+  return std::string(found_in(clauses, word));
+}
+
 std::string in_capitals(std::string_view word, const std::vector<std::string>& known) {
   const std::string small = in_small_letters(word);
   if (small == word || std::find(known.begin(), known.end(), small) == known.end()) return {};

@@ -21,6 +21,10 @@ bool means_null(std::string_view name);
 // How to ask whether `column` is missing, or with `present` whether it is there.
 std::string instead_of_null(std::string_view column, bool present);
 
+// What to write instead of one of these words in small letters, for those who ask about the word alone: "collate",
+// "null". Empty for others.
+std::string word_known_elsewhere(std::string_view word);
+
 // What to write for a function or an aggregate that is known under the same name in small letters; else empty.
 std::string in_capitals(std::string_view word, const std::vector<std::string>& known);
 

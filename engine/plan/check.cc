@@ -1,5 +1,6 @@
 // Job spec to checked graph: one walk in topological order. A node is checked once all it reads is known; behind a
-// faulty node everything is silent, so that each report is a cause and not a consequence. The check of a control node
+// faulty node everything is silent, so that each report is a cause and not a consequence, unless its rows are known all
+// the same (node_checker::pass_rows_on). The check of a control node
 // asks for the check of its bodies, so that graphs are checked as deep as they are nested.
 #include <fmt/format.h>
 
@@ -256,7 +257,7 @@ class graph_checker {
     node_checker checker(graph_, n, shared_.known(), faults_, &shared_);
     if (n.declaration->check) n.settings = n.declaration->check(checker);
     if (checker.ok()) checker.check_scalars_named();
-    if (!checker.ok() || faults_.size() != faults_before) return false;
+    if (!checker.ok() || faults_.size() != faults_before) return checker.passes_rows_on();
     for (file_use& use : indexes_of(n)) shared_.files().push_back(std::move(use));
     for (const output_port& port : n.outputs)
       if (port.type.num_columns() == 0)

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "engine/expr/known_elsewhere.h"
+#include "engine/expr/words_of_sql.h"
+
 namespace flowrun::plan {
 
 namespace {
@@ -38,6 +41,9 @@ constexpr std::string_view parquet_read =
     "arrow.read_parquet, of a plugin: plugins: [arrow] in the job, and --plugin DIR for where it was built "
     "(plugin/examples/arrow/README.md says how); without it DuckDB makes a CSV file: COPY (FROM 'x.parquet') TO "
     "'x.csv' (HEADER)";
+constexpr std::string_view parquet =
+    "arrow.read_parquet, or arrow.write_parquet, of a plugin: plugins: [arrow] in the job, and --plugin DIR for where "
+    "it was built (plugin/examples/arrow/README.md says how)";
 constexpr std::string_view parquet_written =
     "arrow.write_parquet, of a plugin: plugins: [arrow] in the job, and --plugin DIR for where it was built "
     "(plugin/examples/arrow/README.md says how)";
@@ -61,6 +67,58 @@ constexpr std::string_view several_rows = "flat_map, or tokens for the words of 
 constexpr std::string_view sampled =
     "filter, with: {where: \"rand_f64(1, row_number) < 0.01\"} for a share, or shuffle, with: {limit: 1000} for so "
     "many rows";
+constexpr std::string_view renamed = "map, with: {\"*\": all but old, new: old}";
+constexpr std::string_view neighbours_together =
+    "for the mean of 3 rows sort, with: {by: [key, time]}; scan, with: {number: n, prefix_sum: {total: x}, reset: "
+    "[key]}; and window, with: {before: 3, reset: [key], let: {mean: \"(total - row[-3].total) / f64(min(n + 1, "
+    "3))\"}}. For a span of time pq_scan does it: its messages take rows out of the sum again";
+constexpr std::string_view sessions =
+    "sort, with: {by: [user, t]}; window, with: {before: 1, let: {begins: \"row[-1].user != user or t > row[-1].t + "
+    "1800\"}}; and scan, with: {prefix_sum: {session: u64(begins)}} (docs/how-to/sessionise.md)";
+constexpr std::string_view steps_of_values =
+    "sort, with: {by: [{from: \"floor_div(x, 10) * 10\"}], combine: {n: count()}}; for a float from is 10.0 * floor(x "
+    "/ 10.0)";
+constexpr std::string_view equal_shares =
+    "sort, with: {by: [x]}; scan, with: {number: n}; reduce of the scan, called all, with: {let: {total: count()}}; "
+    "and map of the scan, scalars: all, with: {\"*\": all, share: \"1 + n * 4 / all.total\"}. The sizes of these four "
+    "shares differ by one row at most";
+constexpr std::string_view latest_before =
+    "concat of two maps with the same columns, kind: u8(0) for rows with a value x, and kind: u8(1) for rows that want "
+    "the latest one; behind it sort, with: {by: [key, time, kind]}, and scan, with: {reset: [key], state: {last: 0.0}, "
+    "set: {last: \"if(kind == 0, x, last)\"}, when: kind == 1, emit: {key: key, time: time, x: last}}";
+constexpr std::string_view within_ranges =
+    "a join by pieces of the range. For ranges that are at most 100 long: flat_map makes a row of each piece that a "
+    "range touches, with: {rows: [{piece: from / 100, from: from, to: to}, {piece: to / 100, from: from, to: to, when: "
+    "to / 100 != from / 100}]}; a map gives the other side piece: t / 100; sort both by piece, join by it, and filter, "
+    "with: {where: t between from and to}. Ranges that don't overlap need no pairs: `flowrun explain asof` says how";
+constexpr std::string_view with_partner = "join, with: {by: [key], kind: semi}, of inputs that are sorted by the keys";
+constexpr std::string_view without_partner =
+    "join, with: {by: [key], kind: anti}, of inputs that are sorted by the keys";
+constexpr std::string_view in_both =
+    "join, with: {by: [a, b], kind: semi}, where a and b are all columns, behind a sort of each side by them, the left "
+    "one with unique: true";
+constexpr std::string_view in_one_only =
+    "join, with: {by: [a, b], kind: anti}, where a and b are all columns, behind a sort of each side by them, the left "
+    "one with unique: true";
+constexpr std::string_view by_hash =
+    "lookup, in: {stream: a, table: b}, with: {by: [key], missing: drop}, where b fits in memory and has each key "
+    "once; else join, of inputs that are sorted by the keys";
+constexpr std::string_view all_pairs =
+    "join by a column that is the same in all rows: for each side map, with: {\"*\": all, one: u8(1)}, and check, "
+    "with: {sorted: [one]}; then join, with: {by: [one]}, the smaller side as right, for it is held in memory. "
+    "group_pairs, with: {by: [], …} makes the pairs of one input; for one value beside every row, write reduce, and "
+    "scalars: NODE";
+constexpr std::string_view read_by_several =
+    "in: NODE in each node that is to have the rows: any number of nodes may read one";
+constexpr std::string_view any_source =
+    "file.read_csv, file.read_json_lines, file.read_lines or another one of file.read_…: `flowrun infer FILE` says "
+    "which, and with which types";
+constexpr std::string_view any_sink =
+    "file.write_csv, file.write_json_lines, file.write_lines or another one of file.write_…; path: \"-\" is standard "
+    "output";
+constexpr std::string_view components =
+    "union_find, with: {ends: [src, dst], nodes: 1000000}, where nodes are numbers below 1000000, and read the "
+    "component of each of them from its port labels (docs/jobs/components.md)";
 constexpr std::string_view beside_every_row =
     "reduce for the values of all rows, and scalars: NODE beside in: of the node whose expressions name them: "
     "NODE.column";
@@ -74,7 +132,9 @@ constexpr std::string_view messages_written =
 constexpr other_name others[] = {
     {"select", columns},
     {"project", columns},
-    {"rename", columns},
+    {"rename", renamed},
+    {"rename_column", renamed},
+    {"rename_columns", renamed},
     {"mutate", columns},
     {"assign", columns},
     {"with_column", columns},
@@ -127,7 +187,23 @@ constexpr other_name others[] = {
     {"lead", neighbours},
     {"shift", neighbours},
     {"diff", neighbours},
-    {"rolling", neighbours},
+    {"rolling", neighbours_together},
+    {"rolling_mean", neighbours_together},
+    {"rolling_sum", neighbours_together},
+    {"moving_average", neighbours_together},
+    {"moving_avg", neighbours_together},
+    {"session", sessions},
+    {"sessions", sessions},
+    {"sessionize", sessions},
+    {"sessionise", sessions},
+    {"session_window", sessions},
+    {"histogram", steps_of_values},
+    {"hist", steps_of_values},
+    {"bucket", steps_of_values},
+    {"width_bucket", steps_of_values},
+    {"cut", steps_of_values},
+    {"ntile", equal_shares},
+    {"qcut", equal_shares},
     {"fill", filled},
     {"ffill", filled},
     {"fillna", filled},
@@ -151,11 +227,28 @@ constexpr other_name others[] = {
     {"sample_n", sampled},
     {"sample_frac", sampled},
     {"reservoir", sampled},
-    {"cross_join", beside_every_row},
+    {"cross_join", all_pairs},
+    {"crossjoin", all_pairs},
+    {"cartesian", all_pairs},
+    {"cartesian_product", all_pairs},
     {"broadcast", beside_every_row},
     {"scalar", beside_every_row},
     {"scalars", beside_every_row},
     {"subquery", beside_every_row},
+    {"asof", latest_before},
+    {"as_of", latest_before},
+    {"asof_join", latest_before},
+    {"join_asof", latest_before},
+    {"merge_asof", latest_before},
+    {"range_join", within_ranges},
+    {"interval_join", within_ranges},
+    {"semi_join", with_partner},
+    {"left_semi_join", with_partner},
+    {"anti_join", without_partner},
+    {"left_anti_join", without_partner},
+    {"hash_join", by_hash},
+    {"broadcast_join", by_hash},
+    {"merge_join", joined},
     {"inner_join", joined},
     {"left_join", joined},
     {"leftjoin", joined},
@@ -182,8 +275,20 @@ constexpr other_name others[] = {
     {"to_parquet", parquet_written},
     {"sink_parquet", parquet_written},
     {"file.write_parquet", parquet_written},
-    {"intersect", joined},
-    {"except", joined},
+    {"intersect", in_both},
+    {"except", in_one_only},
+    {"minus", in_one_only},
+    {"tee", read_by_several},
+    {"connected_components", components},
+    {"components", components},
+    {"read", any_source},
+    {"load", any_source},
+    {"write", any_sink},
+    {"save", any_sink},
+    {"parquet", parquet},
+    {"file.parquet", parquet},
+    {"json", "file.read_json_lines, or file.write_json_lines: one object a line"},
+    {"file.json", "file.read_json_lines, or file.write_json_lines: one object a line"},
     {"read_csv", "file.read_csv"},
     {"write_csv", "file.write_csv"},
     {"to_csv", "file.write_csv"},
@@ -362,6 +467,20 @@ std::string known_elsewhere(std::string_view op) {
   const auto* const found =
       std::find_if(std::begin(others), std::end(others), [&](const other_name& o) { return o.name == name; });
   return found == std::end(others) ? std::string() : fmt::format("write {}", found->write);
+}
+
+std::vector<word_elsewhere> meanings_elsewhere(std::string_view word) {
+  std::vector<word_elsewhere> out;
+  const auto add = [&](std::string_view kind, std::string advice) {
+    if (!advice.empty()) out.push_back({kind, std::move(advice)});
+  };
+  const std::string small = expr::in_small_letters(word);
+  add("operator", known_elsewhere(word));
+  add("function", expr::known_elsewhere(small));
+  add("aggregate", expr::aggregate_known_elsewhere(small));
+  if (out.empty()) add("word", expr::operator_known_elsewhere(small));
+  if (out.empty()) add("word", expr::word_known_elsewhere(small));
+  return out;
 }
 
 }  // namespace flowrun::plan

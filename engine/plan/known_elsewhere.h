@@ -14,4 +14,12 @@ std::string known_elsewhere(std::string_view op);
 // 'delimiter'" for sep.
 std::string parameter_known_elsewhere(std::string_view name, const std::vector<std::string>& parameters);
 
+// One meaning that a word has in other languages, for those who ask about the word alone.
+struct word_elsewhere {
+  std::string_view kind;  // what this language has none of: "operator", "function", "aggregate", or a mere "word"
+  std::string advice;     // "write filter, …"
+};
+// All meanings: lag is an operator and a function elsewhere. Empty for names that are nothing elsewhere.
+std::vector<word_elsewhere> meanings_elsewhere(std::string_view word);
+
 }  // namespace flowrun::plan

@@ -223,6 +223,11 @@ void node_checker::store_input(size_t i, bool as_vector) {
   node_.inputs[i].as_vector = as_vector;
 }
 
+void node_checker::pass_rows_on(row_estimate estimate) {
+  set_output(0, input_type(), input_order(), estimate);
+  passes_rows_on_ = true;
+}
+
 size_t node_checker::add_output(const std::string& name) {
   for (const output_port& out : node_.outputs)
     if (out.name == name) {

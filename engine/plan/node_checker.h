@@ -136,6 +136,10 @@ class node_checker {
   node_facts& facts() { return node_.facts; }
   // One call per output port.
   void set_output(size_t port, record::row_type type, order sorted_by = {}, row_estimate estimate = {});
+  // The same for output 0, which gives on the rows of input 0, or some of them, in their order: that is so whatever is
+  // wrong with the node's parameters, and the nodes behind it are checked although it is faulty.
+  void pass_rows_on(row_estimate estimate);
+  bool passes_rows_on() const { return passes_rows_on_; }
   // Adds an output port (split, error ports) and returns its index.
   size_t add_output(const std::string& name);
   // Whether an input is stored where that depends on parameters (a join that skips). In check() only.
@@ -160,6 +164,7 @@ class node_checker {
   std::vector<fault>& faults_;
   sub_graphs* graphs_;
   size_t num_faults_ = 0;
+  bool passes_rows_on_ = false;
   bool gave_expressions_ = false;
   std::map<std::string, specs::Value> defaults_;  // of the declaration, as values
   expr::scalar_values own_scalars_;               // that `scalars:` gives names to

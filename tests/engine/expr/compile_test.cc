@@ -232,7 +232,7 @@ TEST(expression_faults, say_where_and_what_to_do) {
       {"min(name, 1)", 4, "string and u64 have no common type", "string(x)"},
       {"substr(name, 1)", 0, "unknown function 'substr'", "text[a:b]"},
       {"int(name)", 0, "unknown function 'int'", "to_i64(x)"},
-      {"frobnicate(name)", 0, "unknown function 'frobnicate'", "flowrun reference"},
+      {"frobnicate(name)", 0, "unknown function 'frobnicate'", "flowrun ops expressions"},
       {"u8(name)", 3, "string can't become u8", "to_u64(x)"},
       {"(src, dst)", 0, "a tuple can only be compared", "(a, b) < (c, d)"},
       {"(src, dst) < src", 11, "a tuple can only be compared", ""},

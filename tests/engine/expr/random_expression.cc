@@ -287,6 +287,14 @@ cell integer(kind type, uint64_t bits) {
   return bits;
 }
 
+// To ask whether a difference of unsigned numbers is below 0 is a fault: a sum in its place.
+void without_difference(random_tree& t) {
+  if (t.type != kind::u) return;
+  if (t.op == "-") t.op = "+";
+  if (t.op == "if")
+    for (size_t i = 1; i < t.args.size(); ++i) without_difference(t.args[i]);
+}
+
 }  // namespace
 
 record::row_type random_columns() {
@@ -337,6 +345,10 @@ random_tree random_expression(generator& random, kind type, int depth) {
   const bool constant = std::all_of(t.args.begin(), t.args.end(), is_constant);
   const bool judged = type == kind::u || type == kind::i || t.op == "f32";
   while (constant && judged && is_constant(t.args[0])) t.args[0] = leaf(random, chosen.args[0]);
+  const bool has_constant = std::any_of(t.args.begin(), t.args.end(), is_constant);
+  const bool asks_for_sign = t.op == "abs" || (has_constant && (t.op[0] == '<' || t.op[0] == '>' || t.op == "between"));
+  for (random_tree& arg : t.args)
+    if (asks_for_sign) without_difference(arg);
   return t;
 }
 

@@ -106,6 +106,46 @@ TEST(words_of_sql, of_a_text_without_quotes) {
                    {"key == ABCD", "a text needs quotes: 'ABCD'", {"key == 'ABCD'"}}});
 }
 
+TEST(words_of_sql, of_functions_that_are_none_here) {
+  const std::string day =
+      "write params.today, with params: {today: {type: date}} in the job and -p today=$(date +%F) in the command: a "
+      "result depends on the input alone";
+  expect_followed({
+      {"char_length(country)",
+       "write length(regex_replace(text, '(?s).', 'x')): length(text) alone counts the bytes",
+       {"length(regex_replace(country, '(?s).', 'x'))"}},
+      {"repeat(country, 3)",
+       "write replace(pad_left('', n, '-'), '-', text)",
+       {"replace(pad_left('', 3, '-'), '-', country)"}},
+      {"time_bucket(900, t)",
+       "write date_trunc('hour', t), or for 15 minutes, which are 900,000,000 microseconds, "
+       "to_timestamp(floor_div(to_i64(t), 900000000) * 900000000)",
+       {"to_timestamp(floor_div(to_i64(t), 900000000) * 900000000)"}},
+      {"md5(country)",
+       "write hash64(1, x), or crc32(text): these are for no secrets, and there is no other digest",
+       {"hash64(1, country)", "crc32(country)"}},
+      {"url_decode(country)",
+       "write replace(text, '%20', ' '), and the same for each other code that the texts have: no function decodes all",
+       {"replace(country, '%20', ' ')"}},
+      {"REVERSE(country)",
+       "write text[length(text) - n:], ends_with(text, part) or split_part(text, separator, -1) for what is at the "
+       "end: no function turns a text round",
+       {"country[length(country) - 2:]", "split_part(country, '.', -1)"}},
+      {"sin(x)", "write a function of a plugin of your own (docs/plugins.md): the language has no trigonometry", {}},
+      {"pi()", "write 3.141592653589793", {"3.141592653589793"}},
+      {"current_date()", day, {}},
+      {"CURRENT_DATE", day, {}},
+  });
+}
+
+TEST(words_of_sql, that_are_asked_about_alone) {
+  EXPECT_EQ(word_known_elsewhere("collate"), "texts are compared byte by byte; lower(x) makes letters small");
+  EXPECT_THAT(word_known_elsewhere("null"), ::testing::HasSubstr("then write x_missing"));
+  EXPECT_THAT(word_known_elsewhere("notnull"), ::testing::HasSubstr("then write not x_missing"));
+  EXPECT_EQ(word_known_elsewhere("desc"), "write -x for falling order");
+  EXPECT_EQ(word_known_elsewhere("frobnicate"), "");
+}
+
 TEST(words_of_sql, where_aggregates_stand) {
   const scope names{.row = &columns};
   const auto hint = [&](const std::string& text) { return compile_aggregate(text, names).problems.at(0).hint; };
