@@ -170,6 +170,9 @@ class input_test(process_test):
         )
         self.write("in.csv", "1,a\nx,b\n")
         self.fails(65, self.flowrun("job.yaml"), "1 of 2 lines was rejected (50 %)", "in.csv:2:1", "help:")
+        # A quote that is never closed takes all lines behind it.
+        self.write("in.csv", "".join(f"{i},a\n" for i in range(50)) + '50,"a\n' + "".join(f"{i},a\n" for i in range(51, 100)))
+        self.fails(65, self.flowrun("job.yaml"), "50 of 100 lines were rejected (50 %)", "in.csv:51:4", "help:")
         self.assertEqual(self.files("out"), [])
 
     def test_a_failed_check(self):

@@ -203,6 +203,33 @@ class infer_test(process_test):
         done = self.flowrun("infer", "end.csv")
         self.assertIn("# ? 5 of 300 lines are malformed", done.stdout)
 
+    def test_columns_that_hold_what_could_be_a_delimiter(self):
+        for name, value, kind in (
+            ("zone", "2026-01-03 02:23:53 UTC", "timestamp"),
+            ("day", "3/19/2026 2:16 AM", "timestamp"),
+            ("pairs", "89.1806;31.9290", "string"),
+            ("words", "a;b;c", "string"),
+            ("pipes", "231|154|219", "string"),
+            ("time", "5:18 min", "string"),
+        ):
+            with self.subTest(name):
+                self.write("x.csv", f"id,{name}\n" + "".join(f"{i},{value}\n" for i in range(200)))
+                done = self.flowrun("infer", "x.csv")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn('# 2 fields a line, "," between them, line 1 is a header', done.stdout)
+                self.assertRegex(done.stdout, rf"\n    id: u32 .*\n    {name}: {kind} ")
+
+    def test_a_first_file_without_rows(self):
+        header = "id,amount,day\n"
+        for day, rows in (("1", ""), ("2", "1,2.50,2026-01-02\n2,3.25,2026-01-02\n"), ("3", "3,1.00,2026-01-03\n")):
+            self.write(f"d{day}.csv", header + rows)
+        done = self.flowrun("infer", "d*.csv", "-o", "job.yaml")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        job = (self.dir / "job.yaml").read_text()
+        for kind in ("id: u32", "amount: decimal[2]", "day: date", "columns: header"):
+            self.assertIn(kind, job)
+        self.assertEqual(len(self.flowrun("-q", "job.yaml").stdout.splitlines()), 4)
+
     def test_a_name_that_yaml_takes_for_nothing(self):
         self.write("null.csv", "a,b\n1,2\n")
         self.assertEqual(self.flowrun("infer", "null.csv", "-o", "job.yaml").returncode, 0)

@@ -34,13 +34,21 @@ bool looks_like_number(std::string_view text) {
   return has_digit && text.find_first_not_of("0123456789+-.,/: TZeE%") == std::string_view::npos;
 }
 
+// 2:16 AM, 2026-01-03 02:23:53 UTC.
+std::string_view without_word_of_time(std::string_view text) {
+  for (const std::string_view word : {" AM", " PM", " am", " pm", " UTC", " GMT"})
+    if (text.ends_with(word) && text.find(':') != std::string_view::npos)
+      return text.substr(0, text.size() - word.size());
+  return text;
+}
+
 // How sure it is that a field is a value, 0 to 1.
 double likeness(const csv_field& field) {
   const std::string_view text = field.text;
   if (field.broken) return 0;
   if (field.quoted || missing_word(text)) return 1;
   const bool padded = text.front() == ' ' || text.back() == ' ';
-  if (looks_like_number(text)) return padded ? 0.9 : 1;
+  if (looks_like_number(without_word_of_time(text))) return padded ? 0.9 : 1;
   if (std::any_of(text.begin(), text.end(), is_candidate)) return 0.3;
   if (text.size() > 1 && text.front() == text.back() && (text.front() == '"' || text.front() == '\'')) return 0.3;
   if (padded) return 0.3;
@@ -52,7 +60,7 @@ csv_dialect tried(std::string_view text, bool whole, const csv_format& format, d
   std::map<size_t, size_t> counts;  // of records by their number of fields
   csv_record record;
   double sum = 0;
-  size_t num_fields = 0;
+  size_t num_fields = 0, of_first = 0;
   const char* p = text.data();
   const char* const end = p + text.size();
   while (p != end && out.num_records < most_records) {
@@ -63,7 +71,7 @@ csv_dialect tried(std::string_view text, bool whole, const csv_format& format, d
     p = behind;
     const auto fields = record.fields();
     if (fields.size() == 1 && fields[0].text.empty()) continue;  // an empty line says nothing
-    ++out.num_records;
+    if (++out.num_records == 1) of_first = fields.size();
     bool broken = false;
     for (const csv_field& field : fields) {
       if (field.text.empty() && !field.quoted) continue;  // neither for nor against
@@ -80,10 +88,18 @@ csv_dialect tried(std::string_view text, bool whole, const csv_format& format, d
       out.num_fields = fields;
     }
   if (out.num_records == 0) return out;
+  out.first_agrees = of_first == out.num_fields;
   out.agreeing = static_cast<double>(most) / static_cast<double>(out.num_records);
   const double like = num_fields == 0 ? 0.5 : sum / static_cast<double>(num_fields);
   out.score = out.num_fields < 2 ? 0 : out.agreeing * out.agreeing * like * weight;
   return out;
+}
+
+// A good candidate that cuts all lines alike, where the other one does so for all lines but the first: that one is the
+// header, and the other cuts within the values of a column ("2:16 AM", "a;b;c").
+bool cuts_the_header_alone(const csv_dialect& a, const csv_dialect& b) {
+  constexpr double good = 0.45;
+  return a.num_fields > 1 && a.agreeing == 1 && a.score >= good && b.num_fields > 1 && !b.first_agrees;
 }
 
 }  // namespace
@@ -104,7 +120,8 @@ csv_dialect guess_dialect(std::string_view text, bool whole, std::optional<char>
     for (const std::optional<char> quote : quotes) {
       if (quote == separator) continue;
       const csv_dialect made = tried(text, whole, {separator, quote}, weight);
-      if (first || made.score > clearly * best.score) best = made;
+      const bool better = made.score > clearly * best.score && !cuts_the_header_alone(best, made);
+      if (first || better || cuts_the_header_alone(made, best)) best = made;
       first = false;
     }
   };

@@ -14,10 +14,11 @@ namespace flowrun::operators {
 
 struct csv_dialect {
   csv_format format;
-  size_t num_fields = 1;   // that most records have
-  double agreeing = 0;     // the share of the records that have so many
-  double score = 0;        // 0 to 1
-  size_t num_records = 0;  // that were looked at
+  size_t num_fields = 1;      // that most records have
+  double agreeing = 0;        // the share of the records that have so many
+  double score = 0;           // 0 to 1
+  size_t num_records = 0;     // that were looked at
+  bool first_agrees = false;  // the first record has so many, too
 };
 
 // The best of all candidates, or of those with this delimiter. `text` begins with a record; the last one is left alone

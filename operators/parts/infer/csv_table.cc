@@ -56,13 +56,14 @@ class composition {
     const uint64_t all = table_.num_rows + table_.num_malformed;
     if (table_.num_malformed * most_malformed <= all || table_.malformed.empty()) return;
     const malformed_line& first = table_.malformed.front();
-    throw error(error_kind::bad_data,
-                fmt::format("{}: {}; {} of {} lines don't have {} fields", place_text(first.path, first.where),
-                            first.reason, format_count(table_.num_malformed), format_count(all), table_.columns.size()),
-                table_.has_open_quote
-                    ? "a quote that begins a field and is never closed takes all the lines behind it: mend it there, or "
-                      "read the file with quote: \"\" where quotes mean nothing"
-                    : "--delimiter if the fields stand between other bytes, --as lines for a text that is no table");
+    throw error(
+        error_kind::bad_data,
+        fmt::format("{}: {}; {} of {} lines don't have {} fields", place_text(first.path, first.where), first.reason,
+                    format_count(table_.num_malformed), format_count(all), table_.columns.size()),
+        table_.has_open_quote
+            ? "a quote that begins a field and is never closed takes all the lines behind it: mend it there, or "
+              "read the file with quote: \"\" where quotes mean nothing"
+            : "--delimiter if the fields stand between other bytes, --as lines for a text that is no table");
   }
 
   // All but those that can't be taken by their names.

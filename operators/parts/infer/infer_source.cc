@@ -64,6 +64,7 @@ class sampling {
       file_rows_ = std::max<uint64_t>(options_.most_rows / files.size(), 1);
     }
     for (const std::string& path : paths_) refuse_missing(path);
+    begin_where_rows_are(files);
     for (const size_t file : files) look_at(paths_[file]);
     if (inference_ == nullptr)
       throw error(error_kind::bad_data,
@@ -87,6 +88,19 @@ class sampling {
   }
 
  private:
+  // A first file of one line, as a day without rows has, says too little: whether it is a header, and of what. Then the
+  // first one that has more tells what all are.
+  void begin_where_rows_are(const std::vector<size_t>& files) {
+    if (files.size() == 1 || std::find(paths_.begin(), paths_.end(), "-") != paths_.end()) return;
+    for (const size_t file : files) {
+      text_front front(paths_[file]);
+      front.read(static_cast<size_t>(std::min<uint64_t>(file_bytes_ / num_places, chunk_bytes)));
+      if (front.ended() && count_byte(front.text(), '\n') <= 1) continue;
+      if (file != files.front()) begin(paths_[file], front);
+      return;
+    }
+  }
+
   void look_at(const std::string& path) {
     const std::optional<uint64_t> size = plain_bytes(path);
     text_front front(path);

@@ -6,6 +6,7 @@
 #include "engine/base/error.h"
 #include "engine/base/mutex.h"
 #include "engine/base/units.h"
+#include "operators/parts/text/text_scan.h"
 
 namespace flowrun::operators {
 
@@ -22,10 +23,13 @@ void rejection_tally::piece_left() {
 
 bool rejection_tally::reject(uint64_t file, const malformed_record& record) {
   ++counters_.rejected_rows;
+  // A quote that is never closed takes lines with it that would have been records.
+  const auto num_lines = words_.place == nullptr ? 1 + static_cast<uint64_t>(count_byte(record.text, '\n')) : 1;
   mutex_lock lock(mutex_);
-  ++num_rejected_;
-  if (num_rejected_ == 1 ||
-      std::tie(file, record.line, record.column) < std::tie(first_file_, first_.line, first_.column)) {
+  const bool is_first = num_rejected_ == 0;
+  num_rejected_ += num_lines;
+  num_records_ += num_lines - 1;
+  if (is_first || std::tie(file, record.line, record.column) < std::tie(first_file_, first_.line, first_.column)) {
     first_file_ = file;
     first_ = record;
     first_.text = {};
