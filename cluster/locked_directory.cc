@@ -46,7 +46,7 @@ void refuse_unlocked(const std::string& path, const std::string& hint, const std
   if (errno == EPERM)
     throw error(error_kind::output, fmt::format("can't use {}: it belongs to another user", path), hint);
   throw error(error_kind::output, fmt::format("can't lock {}: {}", path, errno_text(errno)),
-              fmt::format("{} must be on storage that has locks (flock; NFS has them from version 4 on)", needs_locks));
+              fmt::format("{} must be on storage that has locks of directories (flock)", needs_locks));
 }
 
 bool remove_directory(const std::string& path) {

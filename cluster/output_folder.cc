@@ -43,6 +43,16 @@ std::string hidden_path(const std::string& path, const std::string& id) {
   return (whole.parent_path() / fmt::format(".{}.flowrun-{}.tmp", whole.filename().string(), id)).string();
 }
 
+// What had the name of an output, while the new one takes it.
+constexpr std::string_view aside_ending = ".old.tmp";
+std::string aside_path(const std::string& path, const std::string& id) {
+  const fs::path whole(path);
+  return (whole.parent_path() / fmt::format(".{}.flowrun-{}{}", whole.filename().string(), id, aside_ending)).string();
+}
+
+// The file system lacks what the call asks for.
+bool is_not_to_be_had(int cause) { return cause == EINVAL || cause == ENOSYS || cause == EOPNOTSUPP; }
+
 // ".csv", ".csv.gz"; empty: it has none.
 std::string ending_of(const std::string& path) {
   const fs::path name = fs::path(path).filename();
@@ -131,6 +141,14 @@ void output_folder::look_at_others() const {
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(".tmp") || name == fs::path(hidden_).filename().string()) continue;
+    if (name.ends_with(aside_ending)) {
+      std::error_code problem;
+      if (fs::exists(target, problem))
+        remove_directory(entry.path().string());
+      else
+        fs::rename(entry.path(), target, problem);
+      continue;
+    }
     const int lock = locked_directory(entry.path().string());
     if (lock < 0 && errno == EWOULDBLOCK) refuse_beside(entry.path().string(), path_);
     if (lock < 0) continue;  // another user's
@@ -182,13 +200,30 @@ void output_folder::finish(const std::string& job, const std::vector<std::string
   sync_directory(hidden_);
 }
 
+// NFS and others can't exchange two names. For a moment nothing has the name then; what a process that is killed just
+// there has left gets it back (look_at_others).
+void output_folder::replace_in_two_steps(const std::string& target) {
+  const std::string aside = aside_path(target, id_);
+  if (::rename(target.c_str(), aside.c_str()) != 0) refuse(path_, errno);
+  if (::rename(hidden_.c_str(), target.c_str()) != 0) {
+    const int cause = errno;
+    static_cast<void>(::rename(aside.c_str(), target.c_str()));
+    refuse(path_, cause);
+  }
+  replaced_ = aside;
+}
+
 void output_folder::place() {
   if (placed_) return;
   const std::string target = io::followed_output(path_);
   if (::rename(hidden_.c_str(), target.c_str()) != 0) {
     // Something has the name: a file, or an earlier output. It goes only when the new one is in its place.
-    if (::renameat2(AT_FDCWD, hidden_.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) != 0) refuse(path_, errno);
-    has_replaced_ = true;
+    if (::renameat2(AT_FDCWD, hidden_.c_str(), AT_FDCWD, target.c_str(), RENAME_EXCHANGE) == 0)
+      replaced_ = hidden_;
+    else if (is_not_to_be_had(errno))
+      replace_in_two_steps(target);
+    else
+      refuse(path_, errno);
   }
   placed_ = true;
   const std::string parent = fs::path(target).parent_path().string();
@@ -199,9 +234,14 @@ bool output_folder::take_back() noexcept {
   if (!placed_ || was_placed_before_) return !was_placed_before_;
   try {
     const std::string target = io::followed_output(path_);
-    const unsigned how = has_replaced_ ? RENAME_EXCHANGE : RENAME_NOREPLACE;
-    if (::renameat2(AT_FDCWD, target.c_str(), AT_FDCWD, hidden_.c_str(), how) != 0) return false;
-    placed_ = has_replaced_ = false;
+    if (replaced_ == hidden_) {
+      if (::renameat2(AT_FDCWD, target.c_str(), AT_FDCWD, hidden_.c_str(), RENAME_EXCHANGE) != 0) return false;
+    } else {
+      if (::rename(target.c_str(), hidden_.c_str()) != 0) return false;
+      if (!replaced_.empty() && ::rename(replaced_.c_str(), target.c_str()) != 0) return false;
+    }
+    placed_ = false;
+    replaced_.clear();
     return true;
   } catch (const std::exception&) {  // no memory
     return false;
@@ -209,7 +249,7 @@ bool output_folder::take_back() noexcept {
 }
 
 void output_folder::settle() {
-  if (std::exchange(has_replaced_, false)) remove_directory(hidden_);
+  if (!replaced_.empty()) remove_directory(std::exchange(replaced_, {}));
 }
 
 }  // namespace flowrun::cluster

@@ -27,8 +27,8 @@ class output_folder {
  public:
   // False: it is written as it is, by each task: /dev/null.
   static bool is_made_at(const std::string& path);
-  // Throws error(output) where an output can't be made: a directory that isn't one of such a job, or has more in it than
-  // the job has written, is not replaced.
+  // Throws error(output) where an output can't be made: a directory that isn't one of such a job, or has more in it
+  // than the job has written, is not replaced.
   static void try_path(const std::string& path);
   // `id`: of the run, which may have been begun by another process. Makes the hidden folder. Throws as try_path(), and
   // error(output) where another driver makes the same output now.
@@ -55,12 +55,13 @@ class output_folder {
 
  private:
   void look_at_others() const;
+  void replace_in_two_steps(const std::string& target);
   bool is_placed() const;
   const std::string path_, id_, hidden_;
   int lock_ = -1;
   bool placed_ = false, keeps_ = false;
   bool was_placed_before_ = false;  // by an earlier process
-  bool has_replaced_ = false;       // what had the name is in the hidden folder
+  std::string replaced_;            // where what had the name is now; empty: nothing had it
 };
 
 }  // namespace flowrun::cluster

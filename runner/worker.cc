@@ -16,6 +16,7 @@
 #include "cluster/exchange_words.h"
 #include "cluster/prepared_task.h"
 #include "engine/base/machine.h"
+#include "engine/base/mutex.h"
 #include "engine/exec/job.h"
 #include "engine/exec/job_report.h"
 #include "runner/commands.h"
@@ -80,7 +81,51 @@ exec::RunReport counted_so_far(const exec::job& job) {
   return cluster::counts_of(out);
 }
 
+// Tells once a second that the process is at work, whatever it does: the job tells nothing while an output of many
+// gigabytes is synced, or before it runs. A process that is frozen has no thread that runs.
+class signs_of_life {
+ public:
+  explicit signs_of_life(cluster::prepared_task& task) : task_(task), thread_([this] { tell(); }) {}
+  ~signs_of_life() {
+    {
+      mutex_lock lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  signs_of_life(const signs_of_life&) = delete;
+  signs_of_life& operator=(const signs_of_life&) = delete;
+
+  // How far the task is from now on.
+  void set(cluster::Progress so_far) {
+    mutex_lock lock(mutex_);
+    so_far_ = std::move(so_far);
+  }
+
+ private:
+  void tell() {
+    mutex_lock lock(mutex_);
+    while (!ends_) {
+      const cluster::Progress now = so_far_;
+      lock.unlock();
+      task_.tell_alive(now);
+      lock.lock();
+      changed_.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::seconds(1),
+                          [&]() FLOWRUN_REQUIRES(mutex_) { return ends_; });
+    }
+  }
+
+  cluster::prepared_task& task_;
+  mutex mutex_;
+  condition changed_;
+  cluster::Progress so_far_ FLOWRUN_GUARDED_BY(mutex_);
+  bool ends_ FLOWRUN_GUARDED_BY(mutex_) = false;
+  std::thread thread_;
+};
+
 void carry_out(cluster::prepared_task& task, const run_arguments& arguments, const std::string& host) {
+  signs_of_life life(task);
   planned_job planned = plan_job(shared(task.job()), arguments.resources, {}, false, task.scalars());
   refuse_plan(planned.faults);
   const interrupts signals;
@@ -97,7 +142,7 @@ void carry_out(cluster::prepared_task& task, const run_arguments& arguments, con
         told = now;
         cluster::Progress so_far = progress_of(job);
         *so_far.mutable_counted() = counted_so_far(job);
-        task.tell_alive(so_far);
+        life.set(std::move(so_far));
       },
       signals.requested());
   task.compare_inputs(*planned.job.graph);
