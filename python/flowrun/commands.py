@@ -7,14 +7,14 @@ import os
 import subprocess
 import tempfile
 from contextlib import ExitStack
-from typing import Any, Callable, Mapping, Sequence, Union, cast
+from typing import Callable, Mapping, Sequence, Union, cast
 
 from flowrun.errors import Fault, error_of, faults_in
+from flowrun.jobs import Job, JobFile, has_file
 from flowrun.outputs import PathOf, Result, TemporaryFolder
 from flowrun.process import PathLike, Stream, carry_out, program_at
 from flowrun.reports import Plan, Progress, Report, typed
 
-Job = Union[str, "os.PathLike[str]", Mapping[str, Any]]
 Values = Union[Mapping[str, object], None]
 
 
@@ -30,16 +30,9 @@ def _text(value: object, name: str) -> str:
     return str(value)
 
 
-def _file_of(job: Job, stack: ExitStack) -> str:
-    """The job's file; a dict or a text, which has several lines, is written to one that goes with the stack."""
-    if isinstance(job, os.PathLike) or (isinstance(job, str) and "\n" not in job):
-        return os.fspath(job)
-    text = job if isinstance(job, str) else json.dumps(job, ensure_ascii=False, indent=1)
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="flowrun-job-"))
-    path = os.path.join(folder, "job.yaml")
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    return path
+def _path_as_yaml(path: PathLike) -> str:
+    """In quotes, since a path such as [x].csv would be a list of YAML."""
+    return json.dumps(os.fsdecode(path), ensure_ascii=False)
 
 
 def _words(
@@ -58,7 +51,8 @@ def _words(
     for name, value in (params or {}).items():
         words += ["-p", f"{name}={_text(value, name)}"]
     for name, value in (settings or {}).items():
-        words += ["--set", f"{name}={_text(value, name)}"]
+        text = _path_as_yaml(value) if isinstance(value, os.PathLike) else _text(value, name)
+        words += ["--set", f"{name}={text}"]
     if isinstance(scratch, (str, os.PathLike)):
         scratch = [scratch]
     for directory in scratch or ():
@@ -67,6 +61,20 @@ def _words(
         if given is not None:
             words.append(f"{option}={given}")
     return words
+
+
+def _must_keep_its_paths(job: Job, outputs: Mapping[str, PathLike | None]) -> None:
+    if not has_file(job):
+        raise ValueError(
+            "with resume=True the job has to be the path of a file: a later run finds by it what this one leaves when it "
+            "is stopped. Write the dict or the text to a file that stays, and give its path"
+        )
+    for node, path in outputs.items():
+        if path is None:
+            raise ValueError(
+                f"with resume=True the output of {node!r} needs a path: a temporary file is another one in each run, and no "
+                "later run could go on with it"
+            )
 
 
 def _warnings(messages: str) -> list[str]:
@@ -98,11 +106,16 @@ def run(
 
     `params` are what -p gives, `settings` what --set does: {"nodes.top.with.limit": 5}. `outputs` says where nodes write,
     {node: path}; None is a temporary file, which goes when nobody can read it any more. `progress` is called about once
-    a second. `env` is added to the environment. A KeyboardInterrupt stops the job, which leaves nothing.
+    a second. `env` is added to the environment. A KeyboardInterrupt stops the job, which leaves nothing without `resume`.
 
     What a node writes to the path "-" is a temporary file as well, and is read from the result as others are; with
     `stdout`, sys.stdout, say, it goes there.
+
+    With `resume` a run goes on where an earlier one of the same job was stopped. It finds the work of that run by the
+    paths of the job and of its outputs: a ValueError is raised where one of them would be another in each run.
     """
+    if resume:
+        _must_keep_its_paths(job, outputs or {})
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="flowrun-report-"))
         kept = TemporaryFolder() if stdout is None or None in (outputs or {}).values() else None
@@ -110,13 +123,12 @@ def run(
         if stdout is None and kept is not None:
             written = os.path.join(kept.name, ".standard-output")  # no node is called so
             stdout = stack.enter_context(open(written, "wb"))
+        given = JobFile(job, stack)
         changes = dict(settings or {})
         for node, path in (outputs or {}).items():
             place = os.path.join(kept.name, node) if kept is not None and path is None else path
-            changes[f"nodes.{node}.with.path"] = place
-        words = _words(
-            "run", _file_of(job, stack), params, binary, plugins, changes, memory, threads, scratch, scratch_limit
-        )
+            changes[f"nodes.{node}.with.path"] = _path_as_yaml(cast(PathLike, place))
+        words = _words("run", given.path, params, binary, plugins, changes, memory, threads, scratch, scratch_limit)
         report_file = os.path.join(folder, "report.json")
         words += [f"--report={report_file}", f"--progress={'json' if progress else 'none'}"]
         if resume:
@@ -129,7 +141,8 @@ def run(
             with open(report_file, encoding="utf-8") as file:
                 report = cast(Report, typed(json.load(file), Report))
         if code != 0 or report is None:
-            raise error_of(code, said, report)
+            faults = given.faults_for_caller(faults_in(said), outputs or ())
+            raise error_of(code, said, report, faults)
         return Result(report, _warnings(said), PathOf(cwd, env, kept, written))
 
 
@@ -150,13 +163,12 @@ def check(
 ) -> list[Fault]:
     """All that is wrong with a job; an empty list if nothing is. `files`: looks at the files that it reads and writes."""
     with ExitStack() as stack:
-        words = _words(
-            "check", _file_of(job, stack), params, binary, plugins, settings, memory, threads, scratch, scratch_limit
-        )
+        given = JobFile(job, stack)
+        words = _words("check", given.path, params, binary, plugins, settings, memory, threads, scratch, scratch_limit)
         code, _, said = carry_out([*words, "-v", *([] if files else ["--no-files"])], cwd=cwd, env=env)
-        faults = faults_in(said)
+        faults = given.faults_for_caller(faults_in(said))
         if code not in (0, 65, 66, 73, 78) or (code != 0 and not faults):
-            raise error_of(code, said)
+            raise error_of(code, said, faults=faults)
         return faults if code != 0 else []
 
 
@@ -176,10 +188,9 @@ def plan(
 ) -> Plan:
     """What a run would do and cost. Raises FlowrunError."""
     with ExitStack() as stack:
-        words = _words(
-            "plan", _file_of(job, stack), params, binary, plugins, settings, memory, threads, scratch, scratch_limit
-        )
+        given = JobFile(job, stack)
+        words = _words("plan", given.path, params, binary, plugins, settings, memory, threads, scratch, scratch_limit)
         code, out, said = carry_out([*words, "--format=json"], cwd=cwd, env=env, stdout=subprocess.PIPE)
         if code != 0:
-            raise error_of(code, said)
+            raise error_of(code, said, faults=given.faults_for_caller(faults_in(said)))
         return cast(Plan, typed(json.loads(out), Plan))

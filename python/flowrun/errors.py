@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from flowrun.reports import Report
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong. `line` and `column` count from 1, columns in bytes; 0 where there is no place."""
+    """One thing that is wrong. `line` and `column` count from 1, columns in bytes; 0 where there is no place. `path` is the
+    place in a job that is a dict, as `settings` names it: nodes.sorted.with.by.0."""
 
     message: str
     file: str = ""
@@ -20,9 +21,10 @@ class Fault:
     column: int = 0
     expected: str = ""
     advice: str = ""
+    path: str = ""
 
     def __str__(self) -> str:
-        place = self.file + (f":{self.line}:{self.column}" if self.line else "")
+        place = self.path or self.file + (f":{self.line}:{self.column}" if self.line else "")
         lines = [f"{place}: {self.message}" if place else self.message]
         lines += [f"  expected: {self.expected}"] if self.expected else []
         lines += [f"  help: {self.advice}"] if self.advice else []
@@ -38,6 +40,10 @@ class FlowrunError(Exception):
         self.exit_code = exit_code
         self.messages = messages  # all that it said on standard error, as it stood there
         self.report = report
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What pickle makes the exception of in another process; by itself it would take the message alone."""
+        return type(self), (self.faults, self.exit_code, self.messages, self.report), self.__dict__
 
 
 class UsageError(FlowrunError):
@@ -119,6 +125,9 @@ def faults_in(messages: str) -> list[Fault]:
     return out
 
 
-def error_of(exit_code: int, messages: str, report: Report | None = None) -> FlowrunError:
+def error_of(
+    exit_code: int, messages: str, report: Report | None = None, faults: list[Fault] | None = None
+) -> FlowrunError:
+    """`faults`: those of the messages, where the caller knows their places by other names."""
     kind = StoppedError if exit_code < 0 else _BY_CODE.get(exit_code, FlowrunError)
-    return kind(faults_in(messages), exit_code, messages, report)
+    return kind(faults_in(messages) if faults is None else faults, exit_code, messages, report)

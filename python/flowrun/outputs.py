@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bz2
-import csv
 import gzip
 import io
 import json
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Mapping, TextIO, cast
 import numpy as np
 import numpy.typing as npt
 
+from flowrun.csv_files import CsvForm, may_be_missing
 from flowrun.reports import OutputFile, Report
 from flowrun.row_types import DATE, dates_of, dtype_of, is_odd, scale_of, widened, widened_column, with_dates
 
@@ -45,6 +45,7 @@ class Output:
         self.state = told["state"]
         self.columns = [(column["name"], column["type"]) for column in told["columns"]]
         self.settings = {setting["name"]: setting["value"] for setting in told["with"]}
+        self._missing = may_be_missing(self.settings)
         self._keeper = keeper  # a temporary folder lives as long as somebody may read in it
 
     def __repr__(self) -> str:
@@ -86,14 +87,15 @@ class Output:
 
     def _open(self) -> BinaryIO:
         """What is in the file, without its compression."""
-        if self.compression in ("none", "zstd"):
-            content: BinaryIO = open(self.path, "rb")
-            return content if self.compression == "none" else _zstd(content)
+        if self.compression == "none":
+            return open(self.path, "rb")
+        if self.compression == "zstd":
+            return _zstd(self.path)
         opens: Any = {"gzip": gzip.open, "bzip2": bz2.open, "xz": lzma.open}[self.compression]
         return cast(BinaryIO, opens(self.path, "rb"))
 
     def _open_text(self) -> TextIO:
-        return io.TextIOWrapper(self._open(), encoding="utf-8", errors="surrogateescape", newline="")
+        return io.TextIOWrapper(self._open(), encoding="utf-8", errors="surrogateescape", newline="\n")
 
     def _load(self) -> npt.NDArray[Any]:
         """The array of a NumPy file, mapped into memory and read-only."""
@@ -118,10 +120,14 @@ class Output:
     def array(self) -> npt.NDArray[Any]:
         """A structured array. Of a row file it is mapped into memory and nothing is copied, unless there are columns of
         24, 40 or 48 bits, which become numbers of 32 and 64, or dates, which become datetime64[D]. A NumPy file is what
-        numpy.load gives: structured, or plain. A text file is read as a whole; its texts are Python's."""
+        numpy.load gives: structured, or plain. A text file is read as a whole; its texts are Python's. Where its node has
+        `missing`, the array is a masked one, and what is masked is zero or empty, as it is in a row of a job."""
         if self.is_partitioned:
             arrays = [file.array() for file in self.files.values()]
-            return np.concatenate(arrays) if arrays else self._no_rows()
+            if not arrays:
+                return self._no_rows()
+            joined: npt.NDArray[Any] = (np.ma if self._missing else np).concatenate(arrays)
+            return joined
         if self.op == "file.write_npy":
             return self._load()
         if self.op == "file.write_rows":
@@ -154,7 +160,7 @@ class Output:
         try:
             import pyarrow
         except ImportError as missing:
-            raise ImportError("table() needs pyarrow: pip install 'flowrun[arrow]'; array() does without") from missing
+            raise ImportError("table() needs pyarrow: pip install pyarrow; array() does without") from missing
         if self.is_partitioned:
             tables = [file.table() for file in self.files.values()]
             if tables:
@@ -175,7 +181,7 @@ class Output:
             return with_dates(
                 widened(np.empty(0, self.dtype)), (name for name, kind in self.columns if kind == "date")
             )
-        return np.empty(0, [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns])
+        return self._array_of([])
 
     def _must_be(self, op: str, what: str, instead: str) -> None:
         if self.op != op:
@@ -203,32 +209,19 @@ class Output:
             pyarrow.binary(width), len(dense), [None, pyarrow.py_buffer(dense.view("u1"))]
         )
 
-    def _csv_form(self) -> tuple[str, str, bool]:
-        form = self.settings
-        delimiter = form.get("delimiter", ",").replace("\\t", "\t")
-        return delimiter, form.get("quote", '"'), form.get("header", "false") == "true"
-
     def _table_of_csv(self) -> Any:
         import pyarrow
-        import pyarrow.csv
 
-        delimiter, quote, header = self._csv_form()
         types = {name: _arrow_type(kind) for name, kind in self.columns}
-        content: Any = self.path
-        if self.compression != "none":
-            with self._open() as file:
-                content = pyarrow.BufferReader(file.read())
-        if (os.path.getsize(self.path) if content is self.path else content.size()) == 0:
-            return pyarrow.schema(list(types.items())).empty_table()
-        return pyarrow.csv.read_csv(
-            content,
-            pyarrow.csv.ReadOptions(column_names=list(types), skip_rows=int(header)),
-            pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote or False, newlines_in_values=True),
-            pyarrow.csv.ConvertOptions(column_types=types, strings_can_be_null=False, null_values=[]),
-        )
+        form = CsvForm.of(self.settings)
+        if self.compression == "none":
+            return form.table(lambda: self.path, os.path.getsize(self.path), types)
+        with self._open() as file:
+            text = file.read()
+        return form.table(lambda: pyarrow.BufferReader(text), len(text), types)
 
     def _json_rows(self) -> list[tuple[Any, ...]]:
-        """A NaN or an infinity was written as null, and is None."""
+        """Missing values are None. So are NaN and infinities, which were written as null."""
         paths = [_keys(self.settings.get(f"names.{name}"), name) for name, _ in self.columns]
         # A float would lose digits of a decimal.
         as_read = Decimal if any(scale_of(kind) is not None for _, kind in self.columns) else None
@@ -254,7 +247,8 @@ class Output:
             if kind in ("date", "timestamp"):
                 table[name] = pyarrow.array(np.array(values, _text_dtype(name, kind))).cast(_arrow_type(kind))
             elif scale_of(kind) is not None:
-                table[name] = pyarrow.array([Decimal(row[at]) for row in rows], _arrow_type(kind))
+                decimals = [None if row[at] is None else Decimal(row[at]) for row in rows]
+                table[name] = pyarrow.array(decimals, _arrow_type(kind))
             else:
                 table[name] = pyarrow.array(values, _arrow_type(kind))
         return pyarrow.table(table)
@@ -278,30 +272,40 @@ class Output:
             )
         if self.op == "file.write_lines":
             return np.array([(line,) for line in self._lines()], [(self._line_column(), "O")])
-        fields = [(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns]
+        names, kinds = [name for name, _ in self.columns], [kind for _, kind in self.columns]
         if self.op == "file.write_json_lines":
-            kinds = [kind for _, kind in self.columns]
-            return np.array([tuple(map(_json_value, row, kinds)) for row in self._json_rows()], fields)
+            may_lack = [name in self._missing for name in names]
+            return self._array_of([tuple(map(_json_value, row, kinds, may_lack)) for row in self._json_rows()])
         self._must_be("file.write_csv", "array()", "its own reader")
-        delimiter, quote, header = self._csv_form()
         with self._open_text() as file:
-            if quote:
-                lines = csv.reader(file, delimiter=delimiter, quotechar=quote)
-            else:
-                lines = csv.reader(file, delimiter=delimiter, quotechar=None, quoting=csv.QUOTE_NONE)
-            if header:
-                next(lines)
-            rows = [tuple(map(_value, line, (kind for _, kind in self.columns))) for line in lines]
-        return np.array(rows, fields)
+            texts = CsvForm.of(self.settings).rows(file, names)
+            return self._array_of([tuple(map(_value, row, kinds)) for row in texts])
+
+    def _array_of(self, rows: list[tuple[Any, ...]]) -> npt.NDArray[Any]:
+        """None stands for a value that is missing."""
+        dtype = np.dtype([(name, "O" if kind == "string" else _text_dtype(name, kind)) for name, kind in self.columns])
+        if not self._missing:
+            return np.array(rows, dtype)
+        zeros = tuple(_zero(kind) for _, kind in self.columns)
+        filled = [tuple(zero if value is None else value for value, zero in zip(row, zeros)) for row in rows]
+        mask = np.array([tuple(value is None for value in row) for row in rows], np.ma.make_mask_descr(dtype))
+        zero_row: Any = np.array(zeros, dtype)
+        masked: npt.NDArray[Any] = np.ma.MaskedArray(np.array(filled, dtype), mask, fill_value=zero_row)
+        return masked
 
 
-def _zstd(content: BinaryIO) -> BinaryIO:
+def _zero(kind: str) -> Any:
+    """What a missing value is in a row of a job."""
+    return "" if kind == "string" else b"" if kind.startswith("bytes[") else 0
+
+
+def _zstd(path: str) -> BinaryIO:
     """Python has no zstd before 3.14; pyarrow has it."""
     try:
         import pyarrow
     except ImportError as missing:
-        raise ImportError("an output that is compressed with zstd needs pyarrow: pip install 'flowrun[arrow]'") from missing
-    return cast(BinaryIO, pyarrow.CompressedInputStream(pyarrow.PythonFile(content, "r"), "zstd"))
+        raise ImportError("an output that is compressed with zstd needs pyarrow: pip install pyarrow") from missing
+    return cast(BinaryIO, pyarrow.CompressedInputStream(pyarrow.OSFile(path), "zstd"))
 
 
 def _arrow_type(kind: str) -> Any:
@@ -330,8 +334,10 @@ def _keys(path: str | None, name: str) -> list[str]:
     return [re.sub(r"\\(.)", r"\1", part) for part in parts]
 
 
-def _json_value(value: Any, kind: str) -> Any:
-    """In an array a float that JSON doesn't have, which was written as null, is NaN."""
+def _json_value(value: Any, kind: str, may_be_missing: bool = False) -> Any:
+    """In an array a float that JSON doesn't have, which was written as null, is NaN, unless it may be missing."""
+    if value is None and may_be_missing:
+        return None
     if kind.startswith("f"):
         return float("nan") if value is None else float(value)
     scale = scale_of(kind)
@@ -347,8 +353,8 @@ def _text_dtype(name: str, kind: str) -> Any:
     return dtype_of([(name, wide)])[name]
 
 
-def _value(text: str, kind: str) -> Any:
-    if kind == "string":
+def _value(text: str | None, kind: str) -> Any:
+    if text is None or kind == "string":
         return text
     if kind == "bool":
         return text == "true"
@@ -358,7 +364,7 @@ def _value(text: str, kind: str) -> Any:
         return np.datetime64(text, "D")
     if kind == "timestamp":
         return np.datetime64(text.removesuffix("Z"), "us")
-    if scale_of(kind) is not None:
+    if kind.startswith("decimal["):
         return int(text.replace(".", ""))  # all digits of the scale are there
     return float(text) if kind.startswith("f") else int(text)
 

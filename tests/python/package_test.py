@@ -4,12 +4,15 @@
     PYTHONPATH=python package_test.py FLOWRUN [test…]
 """
 
+import copy
 import datetime
 import decimal
 import doctest
 import gc
+import json
 import os
 import pathlib
+import pickle
 import signal
 import subprocess
 import sys
@@ -17,12 +20,20 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 os.environ["FLOWRUN"] = str(pathlib.Path(sys.argv.pop(1)).resolve())
 
 import flowrun  # noqa: E402
 import flowrun.row_types  # noqa: E402
 import numpy as np  # noqa: E402
+
+try:
+    import pyarrow  # noqa: F401
+
+    HAS_ARROW = True
+except ImportError:
+    HAS_ARROW = False
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ALL_KINDS = {
@@ -196,7 +207,7 @@ class package_test(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "written by file.write_csv"):
             out.rows()
         job["nodes"]["out"]["op"] = "file.write_rows"
-        self.assertEqual([fault.column > 0 for fault in flowrun.check(job, cwd=self.dir)], [True])
+        self.assertEqual([fault.path for fault in flowrun.check(job, cwd=self.dir)], ["nodes.out.in"])
         lines = flowrun.run(job_of({"id": "i", "line": "string(i)"}, "file.write_lines", rows=3), cwd=self.dir)["out"].array()
         self.assertEqual(lines["line"].tolist(), ["0", "1", "2"])
 
@@ -212,10 +223,8 @@ class package_test(unittest.TestCase):
         self.assertEqual((found["format"], found["rows"]), ("protobuf", {"seen": 2, "all_seen": True}))
 
     def test_arrow_tables(self):
-        try:
-            import pyarrow  # noqa: F401
-        except ImportError:
-            with self.assertRaisesRegex(ImportError, r"flowrun\[arrow\]"):
+        if not HAS_ARROW:
+            with self.assertRaisesRegex(ImportError, "pip install pyarrow"):
                 flowrun.run(job_of({"id": "i"}), cwd=self.dir)["out"].table()
             return
         rows = flowrun.run(job_of(ALL_KINDS), cwd=self.dir, outputs={"out": None})["out"]
@@ -231,6 +240,176 @@ class package_test(unittest.TestCase):
         self.assertEqual(text.table()["s"].to_pylist(), ["0", "", "2", "3", "4"])
         objects = flowrun.run(job_of(ALL_KINDS, "file.write_json_lines"), cwd=self.dir)["out"]
         self.assertEqual(objects.table().to_pylist(), expected)
+
+    def written(self, columns, sink="file.write_csv", **more):
+        return flowrun.run(job_of(columns, sink, 3, **more), cwd=self.dir)["out"]
+
+    def read(self, out):
+        """The rows of an output as lists of columns: of the array, and where there is pyarrow, of the table as well."""
+        rows = [list(column) for column in zip(*out.array().tolist())]
+        if HAS_ARROW:
+            self.assertEqual([column.to_pylist() for column in out.table().columns], rows)
+        return rows
+
+    def test_an_empty_text_alone_in_its_line_is_a_row(self):
+        texts = {"s": "if(i == 1, '', concat('x', i))"}
+        for more in ({}, {"header": True}, {"quote": ""}, {"path": "rows.gz"}):
+            self.assertEqual(self.read(self.written(texts, **more)), [["x0", "", "x2"]])
+        self.assertEqual(self.read(self.written({"s": "''"})), [["", "", ""]])
+        parts = self.written({"k": "i % 2", **texts}, path="{k}.csv", path_columns="leave_out")
+        self.assertEqual(self.read(parts), [["x0", "x2", ""]])
+
+    def test_long_texts(self):
+        # Python's module csv takes 128 KiB, and a block of pyarrow has 1 MiB where nothing is said.
+        for length in (200_000, 3_000_000):
+            long = f"concat(unhex('0a'), pad_left('\"', {length}), unhex('0a'))"
+            expected = [["b", "\n" + '"'.rjust(length) + "\n", "b"], [0, 1, 2]]
+            for path in ("rows.csv", "rows.csv.gz"):
+                out = self.written({"s": f"if(i == 1, {long}, 'b')", "n": "i"}, path=path)
+                self.assertTrue(self.read(out) == expected, f"{length} {path}")  # a difference would be long
+                if HAS_ARROW:  # and longer than the block that is tried first
+                    with unittest.mock.patch("flowrun.csv_files._BLOCK_BYTES", 1 << 16):
+                        self.assertTrue(out.table()["s"].to_pylist() == expected[0], f"{length} {path}")
+        one = self.written({"s": "pad_left('a', 300000)"}, quote="")
+        self.assertEqual(set(self.read(one)[0]), {"a".rjust(300000)})
+
+    def test_fields_of_csv(self):
+        texts = ["", "a", '"', '""', ",", "\n", "a\rb", '"a",\n"b"', "\x00", "NULL", " ", "'", "\\", "^", "]", "é"]
+        for delimiter, quote in ((",", '"'), ("]", "^"), ("\t", "'"), (" ", "\\"), (":", "]")):
+            columns = {"s": " ".join(f"if(i == {i}, unhex('{text.encode().hex()}')," for i, text in enumerate(texts)) + " ''" + ")" * len(texts)}
+            columns |= {"n": "i", "t": "to_timestamp(i)", "u": columns["s"]}
+            form = {"delimiter": delimiter, "quote": quote, "header": True, "names": {"s": 'a\n"b"'}}
+            out = flowrun.run(job_of(columns, "file.write_csv", len(texts), **form), cwd=self.dir)["out"]
+            rows = out.array()
+            self.assertEqual((rows["s"].tolist(), rows["u"].tolist()), (texts, texts))
+            self.assertEqual((rows["n"].tolist(), rows["t"].astype("i8").tolist()), ([*range(len(texts))],) * 2)
+            if HAS_ARROW:
+                table = out.table()
+                self.assertEqual((table["s"].to_pylist(), table["u"].to_pylist()), (texts, texts))
+
+    def test_missing_values(self):
+        columns = {
+            "n": "u32(i + 1)", "x": "i + 0.5", "b": "i == 2", "d": "to_date('2026-01-02')", "t": "to_timestamp('2026-01-02')",
+            "v": "to_decimal(1.5, 2)", "k": "bytes('NA', 2)", "s": "if(i == 2, 'NA', 'x')",
+        }  # fmt: skip
+        there = {"id": "i", "text": "if(i == 2, 'x', 'NA')", "key": "bytes('NA', 2)"}
+        zeros = (0, 0.0, False, datetime.date(1970, 1, 1), datetime.datetime(1970, 1, 1), 0, b"", "")
+        of_two = (3, 2.5, True, datetime.date(2026, 1, 2), datetime.datetime(2026, 1, 2), 150, b"NA", "NA")
+        missing = {"missing": {name: "gone" for name in columns}}
+        for sink, form in (
+            ("file.write_csv", {}),
+            ("file.write_csv", {"header": True, "null_text": "NA"}),
+            ("file.write_json_lines", {}),
+        ):
+            out = self.written({**columns, "gone": "i == 1", **there}, sink, **missing, **form)
+            rows = out.array()
+            self.assertIsInstance(rows, np.ma.MaskedArray)
+            self.assertEqual(rows.tolist()[1], (None,) * 8 + (1, "NA", b"NA"))
+            self.assertEqual(rows.data.tolist()[1], (*zeros, 1, "NA", b"NA"))
+            self.assertEqual(rows.filled().tolist(), rows.data.tolist())
+            self.assertEqual(rows.tolist()[2], (*of_two, 2, "x", b"NA"))
+            self.assertEqual((rows["n"].sum(), out.column("x").mean()), (4, 1.5))
+            if HAS_ARROW:
+                table = out.table()
+                for name in columns:
+                    self.assertEqual([value is None for value in table[name].to_pylist()], [False, True, False], name)
+                self.assertEqual((table["n"].to_pylist(), table["s"].to_pylist()), ([1, None, 3], ["x", None, "NA"]))
+                self.assertEqual((table["text"].to_pylist(), table["key"].to_pylist()), (["NA", "NA", "x"], [b"NA"] * 3))
+        parts = self.written({"k": "i % 2", "n": "i", "gone": "i == 2"}, path="{k}.csv", missing={"n": "gone"})
+        self.assertEqual(parts.array().tolist(), [(0, 0), (0, None), (1, 1)])
+        none = flowrun.run(job_of({"k": "i", "n": "i", "gone": "true"}, "file.write_csv", 0, path="no/{k}", missing={"n": "gone"}), cwd=self.dir)
+        self.assertIsInstance(none["out"].array(), np.ma.MaskedArray)
+        alone = self.written({"s": "if(i == 2, '', 'x')", "gone": "i == 1"}, missing={"s": "gone"})
+        self.assertEqual(self.read(alone), [["x", None, ""]])
+        objects = self.written({"x": "0.0 / f64(i)", "y": "0.0 / f64(i)", "gone": "i == 1"}, "file.write_json_lines", missing={"x": "gone"})
+        self.assertEqual(objects.array().tolist()[1:], [(None, 0.0), (0.0, 0.0)])
+        self.assertEqual(str(objects.array().tolist()[0]), "(None, nan)")  # null is all that JSON has for either
+
+    def test_what_needs_pyarrow_says_how_to_get_it(self):
+        out = self.written({"id": "i"}, path="rows.csv.zst")
+        with unittest.mock.patch.dict(sys.modules, {"pyarrow": None}):
+            for read in (out.table, out.array):
+                with self.assertRaisesRegex(ImportError, r"needs pyarrow: pip install pyarrow(;|$)"):
+                    read()
+
+    def test_paths_that_look_like_yaml(self):
+        job = job_of({"a": "i"}, rows=3)
+        for name in ("[x].bin", "{{a}}.bin", "'q'.bin", "a: b", "# x", "null", "~", " x ", "&x", "!x", "|", "a\nb\t\"c\"\\d", "1e3", "ü"):
+            for path in (name, pathlib.Path(name)):
+                out = flowrun.run(job, outputs={"out": path}, cwd=self.dir)["out"]
+                self.assertEqual(out.array()["a"].tolist(), [0, 1, 2], name)
+                self.assertIn(name.replace("{{", "{").replace("}}", "}"), self.files())
+        flowrun.run(job, settings={"nodes.out.with.path": pathlib.Path("[y].bin")}, cwd=self.dir)
+        self.assertIn("[y].bin", self.files())
+        parts = flowrun.run(job, outputs={"out": "{a}.bin"}, cwd=self.dir)["out"]
+        self.assertEqual(list(parts.files), [str(self.dir / f"{i}.bin") for i in range(3)])
+        (self.dir / "-x.yaml").write_text(json.dumps(job))
+        self.assertEqual(flowrun.check("-x.yaml", cwd=self.dir), [])
+
+    def test_a_run_goes_on_by_its_paths(self):
+        job = job_of({"a": "i"}, rows=3)
+        for wrong in (job, json.dumps(job, indent=1)):
+            with self.assertRaisesRegex(ValueError, "resume=True the job has to be the path of a file.*give its path"):
+                flowrun.run(wrong, resume=True, cwd=self.dir)
+        path = self.dir / "job.yaml"
+        path.write_text(json.dumps(job))
+        with self.assertRaisesRegex(ValueError, "resume=True the output of 'out' needs a path"):
+            flowrun.run(path, resume=True, cwd=self.dir, outputs={"out": None})
+        self.assertEqual(self.files(), ["job.yaml"])
+        job["nodes"]["rows"]["with"] = {"rows": 2_000_000, "columns": {"a": "rand(1, i)"}}
+        job["nodes"]["sorted"] = {"op": "sort", "in": "rows", "with": {"by": ["a"]}}
+        job["nodes"]["out"] |= {"in": "sorted", "with": {"path": "-"}}
+        path.write_text(json.dumps(job))
+        more = {"resume": True, "cwd": self.dir, "scratch": self.dir / "scratch", "memory": "8MiB", "threads": 1}
+        with open("/dev/full", "wb") as full, self.assertRaises(flowrun.OutputError):
+            flowrun.run(path, stdout=full, **more)
+        result = flowrun.run(path, **more)
+        self.assertEqual([phase["state"] for phase in result.report["phases"]], ["finished_before", "finished"])
+        rows = result["out"].array()["a"]
+        self.assertEqual((len(rows), bool((rows[1:] >= rows[:-1]).all())), (2_000_000, True))
+        self.assertEqual(self.files(), ["job.yaml"])
+
+    def test_errors_cross_processes(self):
+        for run in (lambda: flowrun.run("none.yaml"), lambda: flowrun.run(job_of({"a": "b + c"})), lambda: flowrun.run("x", binary="/no")):
+            with self.assertRaises(flowrun.FlowrunError) as caught:
+                run()
+            error = caught.exception
+            error.told_by = "a test"  # as notes are, which Python has from 3.11 on
+            for other in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+                self.assertIs(type(other), type(error))
+                self.assertEqual((str(other), other.__dict__), (str(error), error.__dict__))
+
+    def test_faults_are_where_the_caller_wrote(self):
+        job = job_of({"a": "i", "b": "amuont"})
+        job["nodes"]["sorted"] = {"op": "sort", "in": "rows", "with": {"by": ["a", {"desc": "a"}], "combine": {}, "lmit": 1}}
+        job["nodes"]["some\ntext"] = {"op": "file.write_cvs", "in": "sorted", "with": {"path": "x", "header": (), "names": {}}}
+        faults = flowrun.check(job, cwd=self.dir)
+        self.assertIn("nodes.some\ntext.op", [fault.path for fault in faults])
+        del job["nodes"]["some\ntext"]
+        job["params"] = {"p": {"type": "int", "default": "x"}}  # behind lists and maps, and what is empty
+        faults += flowrun.check(job, cwd=self.dir)
+        del job["params"]
+        faults += flowrun.check(job, cwd=self.dir)
+        paths = [fault.path for fault in faults]
+        for path in ("params.p.default", "nodes.rows.with.columns.b"):
+            self.assertIn(path, paths)
+        self.assertEqual({(fault.file, fault.line, fault.column) for fault in faults}, {("", 0, 0)})
+        job = job_of({"a": "i"})
+        job["nodes"]["sorted"] = {"op": "sort", "in": "rows", "with": {"by": ["a", "c"]}}
+        job["nodes"]["out"]["in"] = "sorted"
+        for run in (flowrun.run, flowrun.plan):
+            with self.assertRaisesRegex(flowrun.JobError, r"^nodes\.sorted\.with\.by\.1: unknown column 'c'"):
+                run(job, cwd=self.dir)
+        with self.assertRaisesRegex(flowrun.JobError, "^<job>: the job has no nodes"):
+            flowrun.run({"flowrun": 1})
+        with self.assertRaisesRegex(flowrun.JobError, "^<job>:2:17: unknown operator 'none'"):
+            flowrun.run("flowrun: 1\nnodes: {a: {op: none}}\n")
+        for path in (None, "x.bin"):
+            with self.assertRaisesRegex(flowrun.JobError, "^outputs.wirte: there is no 'wirte' in nodes"):
+                flowrun.run(job, cwd=self.dir, outputs={"wirte": path})
+        (self.dir / "job.yaml").write_text(json.dumps(job))
+        fault = flowrun.check("job.yaml", cwd=self.dir)[0]
+        self.assertEqual((fault.file, fault.line, fault.path), ("job.yaml", 1, ""))
 
     def test_temporary_files_go_with_the_result(self):
         result = flowrun.run(job_of({"id": "i"}), cwd=self.dir, outputs={"out": None})
