@@ -96,15 +96,20 @@ settings check(plan::node_checker& node) {
 // written once, so the stage that parses needs no lock.
 using csv_layouts = std::vector<std::shared_ptr<const csv_layout>>;
 
-exec::assembly build(exec::build_context& c, const settings& s) {
+rejection_words words_of(const settings& s) {
   rejection_words words;
-  const line_counter in_front = lines_in_front(s.paths, s.range, '\n');
-  words.lines_in_front = in_front;
   words.advise = [type = s.type, missing = s.missing, times = s.times, has_header = s.columns.header](
                      size_t column, std::string_view field) {
     const std::string on_name = has_header ? std::string() : advice_on_name(type[column], field);
     return on_name.empty() ? advice_on_field(type, column, field, missing, times) : on_name;
   };
+  return words;
+}
+
+exec::assembly build(exec::build_context& c, const settings& s) {
+  rejection_words words = words_of(s);
+  const line_counter in_front = lines_in_front(s.paths, s.range, '\n');
+  words.lines_in_front = in_front;
   auto tally = std::make_shared<rejection_tally>(s.on_error, s.paths, c.counters, std::move(words));
   cutter_options cutting = default_cutting(c, s.inputs);
   cutting.format = s.format;
@@ -152,10 +157,22 @@ exec::assembly build(exec::build_context& c, const settings& s) {
   return out;
 }
 
+// The header, or the first row: where it doesn't fit, most often nothing does.
 void look_into(const settings& s, const std::string& path) {
-  if (!s.columns.header) return;
-  with_first_record_of(path, s.format, usual_first_bytes,
-                       [&](std::string_view record) { look_at_header(s.columns, path, record, s.type, s.format); });
+  if (!s.columns.header && (s.on_error.what != action::fail || s.range.from > 0)) return;
+  with_first_record_of(path, s.format, usual_first_bytes, [&](std::string_view record) {
+    if (s.columns.header) {
+      look_at_header(s.columns, path, record, s.type, s.format);
+      return;
+    }
+    record::batch_pool pool;
+    std::vector<record::batch> rows;
+    csv_parser(s.read_type, s.format, s.missing, s.times)
+        .parse(
+            record, 0, pool, record.size(), rows,
+            [&](const malformed_record& bad) -> bool { throw malformed_text(path, bad, words_of(s)); },
+            usual_first_bytes, nullptr);
+  });
 }
 
 }  // namespace

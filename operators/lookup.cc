@@ -92,11 +92,12 @@ settings check(plan::node_checker& node) {
     const record::value_type left = stream[*stream.index_of(l)].type;
     const record::value_type right = table[*table.index_of(r)].type;
     if (left != right)
-      node.fault_at_parameter("by",
-                              fmt::format("'{}' is {} in '{}', '{}' is {} in '{}'", l, to_string(left),
-                                          node.input_name(0), r, to_string(right), node.input_name(table_input)),
-                              "keys of the same type",
-                              "put a map in front of the lookup that has " + expr::one_type_text(l, left, r, right));
+      node.fault_at_parameter(
+          "by",
+          fmt::format("'{}' is {} in '{}', '{}' is {} in '{}'", l, to_string(left), node.input_name(0), r,
+                      to_string(right), node.input_name(table_input)),
+          "keys of the same type",
+          "put a map with \"*\": all and " + expr::one_type_text(l, left, r, right) + " in front of the lookup");
   }
   if (node.ok() && s.kind == lookup_kind::array &&
       (s.by.size() != 1 || !table[*table.index_of(s.by[0].second)].type.is_unsigned()))

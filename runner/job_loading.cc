@@ -4,7 +4,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
+#include <set>
+#include <sstream>
+#include <tuple>
 
 #include "cluster/output_folder.h"
 #include "engine/base/counted.h"
@@ -95,6 +99,49 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
   throw faults_shown(*first, faults);
 }
 
+// The nodes in which these faults are; nothing where one is elsewhere: what it hides is not known then.
+std::optional<std::set<std::string>> nodes_of_faults(const specs::read_result& read, const std::string& file) {
+  const auto& nodes = read.job.nodes();
+  if (nodes.empty()) return std::nullopt;
+  std::map<int, std::string> begins;  // by line
+  for (const specs::Node& n : nodes) begins.emplace(n.position().line(), n.id());
+  if (begins.size() < static_cast<size_t>(nodes.size())) return std::nullopt;  // several in a line
+  // The last one ends where the next part of the job begins.
+  int end = 0;
+  std::istringstream text(read.text);
+  std::string line;
+  for (int number = 1; std::getline(text, line) && end == 0; ++number)
+    if (number > begins.rbegin()->first && !line.empty() && line[0] != ' ' && line[0] != '#') end = number;
+  std::set<std::string> out;
+  for (const fault& f : read.faults) {
+    const auto behind = begins.upper_bound(f.where.line);
+    if (f.where.file != file || behind == begins.begin() || (end > 0 && f.where.line >= end)) return std::nullopt;
+    out.insert(std::prev(behind)->second);
+  }
+  return out;
+}
+
+// Where reading has found something, what can be said beside it.
+std::vector<fault> faults_beside(const specs::read_result& read, const std::string& file) {
+  const std::optional<std::set<std::string>> faulty = nodes_of_faults(read, file);
+  if (!faulty || !load_plugins_of(read.job).empty()) return plan::unknown_operators(read.job, known_vocabulary());
+  const plan::vocabulary catalog = known_vocabulary();
+  std::vector<fault> out = plan::check_beside(std::make_shared<const specs::JobSpec>(read.job), catalog,
+                                              plan::known_files(file_bytes, file_beginning), *faulty);
+  // Of faulty nodes at least the operator is known to be none.
+  for (fault& f : plan::unknown_operators(read.job, catalog)) out.push_back(std::move(f));
+  std::vector<fault> unique;
+  const auto is_at = [](const std::vector<fault>& faults, const fault& f) {
+    return std::any_of(faults.begin(), faults.end(), [&](const fault& other) {
+      return std::tie(other.where.file, other.where.line, other.where.column) ==
+             std::tie(f.where.file, f.where.line, f.where.column);
+    });
+  };
+  for (fault& f : out)
+    if (!is_at(read.faults, f) && !is_at(unique, f)) unique.push_back(std::move(f));
+  return unique;
+}
+
 }  // namespace
 
 faults_shown::faults_shown(error_kind kind, const std::vector<fault>& faults, std::vector<std::string> clashing)
@@ -137,7 +184,7 @@ loaded_job load(specs::read_result read, const job_arguments& job, const resourc
     }
     std::move(unmatched.begin(), unmatched.end(), std::back_inserter(read.faults));
   } else {
-    for (fault& f : plan::unknown_operators(read.job, known_vocabulary())) read.faults.push_back(std::move(f));
+    for (fault& f : faults_beside(read, job.file)) read.faults.push_back(std::move(f));
   }
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, outputs));

@@ -1,6 +1,8 @@
 // flowrun plugins: what is found and what speaks against it; how a plugin keeps its promises; how to begin one.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -70,6 +72,11 @@ int begin_plugin(const std::string& path, const std::string& kind, terminal& scr
   if (!plugins::is_word(name) || name.size() >= sizeof(fr_note::name))
     throw error(error_kind::usage, fmt::format("'{}' can't be the name of a plugin", name),
                 "a lower case letter, then at most 30 such letters, digits and _: jobs call its words as NAME.WORD");
+  constexpr std::array reserved = {"all", "clean", "help", "install", "package", "package_source", "test"};
+  if (std::find(reserved.begin(), reserved.end(), name) != reserved.end())
+    throw error(error_kind::usage,
+                fmt::format("'{}' can't be the name of a plugin: CMake has a target of that name", name),
+                fmt::format("another name, such as my_{}", name));
   std::error_code problem;
   std::filesystem::create_directories(folder.parent_path().empty() ? "." : folder.parent_path(), problem);
   // Nothing that is there is written over.

@@ -95,7 +95,7 @@ class fitting {
 
   void add_output(const test_case::part& part) {
     const plan::node* n = find(
-        part, [](const plan::node& m) { return writes_files(*m.declaration); }, "node that writes a file");
+        part, [](const plan::node& m) { return writes_files(*m.declaration); }, "sink");
     if (n == nullptr) return;
     const fitted_test::output output{part.node,
                                      part.position,

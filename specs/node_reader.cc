@@ -191,6 +191,20 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
   expect_id(entry, "a node", faults);
   if (!expect_map(entry, "{op: …, in: …, with: {…}}", faults)) return;
   const Value& value = entry.value();
+  // with: and, below it, keys of the same indentation as its own.
+  const Entry* const with = find_entry(value, "with");
+  const auto keys_of_with = [&](const Entry& other) {
+    const std::vector<std::string> known = node_keys();
+    return std::find(known.begin(), known.end(), other.key()) == known.end();
+  };
+  const auto& entries = value.map().entries();
+  const auto stray = std::find_if(entries.begin(), entries.end(), keys_of_with);
+  if (with != nullptr && is_null(with->value()) && stray != entries.end()) {
+    faults.add(with->key_position(), "with: has no value, and its keys stand beside it",
+               "with: {key: value}, or its keys in the lines below, indented",
+               fmt::format("indent '{}' more than 'with'", quotable(stray->key())));
+    return;
+  }
   check_keys(value, "a node; the operator's own parameters go under with:", node_keys(), faults,
              {{"inputs", "in"},
               {"input", "in"},
@@ -224,7 +238,7 @@ void read_node(const Entry& entry, Node& node, fault_sink& faults) {
   }
   if (const Entry* scalars = find_entry(value, "scalars"))
     node.set_scalars_form(read_streams(*scalars, of_scalars, *node.mutable_scalars(), faults));
-  if (const Entry* with = find_entry(value, "with")) read_with(*with, control, node, faults);
+  if (with != nullptr) read_with(*with, control, node, faults);
   if (control && node.bodies().empty())
     faults.add(
         node.op_position(),

@@ -2,7 +2,9 @@
 
 #include <yaml-cpp/exceptions.h>
 
+#include <algorithm>
 #include <array>
+#include <vector>
 
 #include "specs/grammar.h"
 #include "specs/value.h"
@@ -62,6 +64,59 @@ cut key_without_blank(std::string_view text, size_t offset) {
     return {quotable(line.substr(begin, line.find_last_not_of(' ') + 1 - begin)), line_begin + begin};
   }
   return {};
+}
+
+std::string_view line_of(std::string_view text, size_t offset) {
+  const size_t line_break = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
+  const size_t begin = line_break == std::string_view::npos ? 0 : line_break + 1;
+  return text.substr(begin, text.find('\n', begin) - begin);
+}
+size_t indentation_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
+
+// The line with `offset` begins a key, and the line above it, which has a value, is indented less.
+bool is_indented_under_a_value(std::string_view text, size_t offset) {
+  const std::string_view line = line_of(text, offset);
+  const auto begin = static_cast<size_t>(line.data() - text.data());
+  if (begin == 0 || indentation_of(line) == line.size()) return false;
+  const std::string_view above = line_of(text, begin - 1);
+  const size_t colon = above.find(": ", indentation_of(above));
+  const bool has_value = colon != std::string_view::npos &&
+                         is_id(above.substr(indentation_of(above), colon - indentation_of(above))) &&
+                         above.find_first_not_of(' ', colon + 1) != std::string_view::npos;
+  const size_t key_end = line.find(':', indentation_of(line));
+  return has_value && indentation_of(line) > indentation_of(above) && key_end != std::string_view::npos &&
+         is_id(line.substr(indentation_of(line), key_end - indentation_of(line)));
+}
+
+// A new key in a line of its own, indented no more than the line in which the bracket was opened.
+bool begins_behind_open_bracket(std::string_view text, size_t offset, size_t bracket) {
+  const std::string_view line = line_of(text, offset), opening = line_of(text, bracket);
+  const size_t begin = indentation_of(line);
+  return line.data() > opening.data() && text.data() + offset == line.data() + begin &&
+         begin <= indentation_of(opening);
+}
+
+// The bracket that is open at `offset` in its line; nothing: none is. Texts in quotes are passed over.
+std::optional<size_t> open_bracket_in_line(std::string_view text, size_t offset) {
+  std::vector<size_t> open;
+  for (size_t at = static_cast<size_t>(line_of(text, offset).data() - text.data()); at < offset; ++at) {
+    const char c = text[at];
+    const bool begins = at > 0 && (text[at - 1] == ' ' || breaks_words.find(text[at - 1]) != std::string_view::npos);
+    if ((c == '"' || c == '\'') && begins) {
+      at = text.find(c, at + 1);
+      if (at == std::string_view::npos) return std::nullopt;
+    } else if (c == '[' || c == '{') {
+      open.push_back(at);
+    } else if ((c == ']' || c == '}') && !open.empty()) {
+      open.pop_back();
+    }
+  }
+  return open.empty() ? std::nullopt : std::optional(open.back());
+}
+
+void report_open(const Position& bracket, char which, fault_sink& faults) {
+  const bool map = which == '{';
+  faults.add(bracket, map ? "this '{' is never closed" : "this '[' is never closed", map ? "'}'" : "']'");
 }
 
 struct advice {
@@ -127,13 +182,17 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
   const bool at_end = at && (offset == unknown || last == unknown || offset > last);
   const bool flow_map = message.starts_with(YAML::ErrorMsg::END_OF_MAP_FLOW);
   const bool flow_list = message.starts_with(YAML::ErrorMsg::END_OF_SEQ_FLOW);
-  if ((flow_map || flow_list) && at_end && progress.open_bracket) {
+  if ((flow_map || flow_list) && progress.open_bracket) {
     const std::optional<size_t> bracket =
         source.offset_of(progress.open_bracket->line(), progress.open_bracket->column());
-    const bool map = bracket && *bracket < text.size() && text[*bracket] == '{';
-    faults.add(*progress.open_bracket, map ? "this '{' is never closed" : "this '[' is never closed",
-               map ? "'}'" : "']'");
-    return;
+    const bool is_known = bracket && *bracket < text.size();
+    if (at_end || (is_known && offset != unknown && begins_behind_open_bracket(text, offset, *bracket)))
+      return report_open(*progress.open_bracket, is_known ? text[*bracket] : '[', faults);
+  }
+  if (message.starts_with(YAML::ErrorMsg::FLOW_END) && offset < text.size()) {
+    const std::optional<size_t> open = open_bracket_in_line(text, offset);
+    if (open && (text[*open] == '[') != (text[offset] == ']'))
+      return report_open(source.position_of(*open), text[*open], faults);
   }
   if (message.starts_with(YAML::ErrorMsg::EOF_IN_SCALAR)) {
     faults.add(progress.last.line() > 0 ? progress.last : source.position_of(0),
@@ -150,6 +209,12 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
       report_missing_blank(position, found.word, faults);
       return;
     }
+  }
+  if (message.starts_with(YAML::ErrorMsg::MAP_VALUE) && offset < text.size() &&
+      is_indented_under_a_value(text, offset)) {
+    faults.add(position, "this line is indented more than the one above it, which has a value already",
+               "one 'key: value' a line", "indent it as the key above");
+    return;
   }
   if ((flow_map || flow_list || in_block) && !at_end && cut_word(text, offset).word.empty()) {
     if (std::optional<quoting_fault> found = quoting_fault_at(text, offset, flow_map || flow_list)) {

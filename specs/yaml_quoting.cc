@@ -1,5 +1,6 @@
 #include "specs/yaml_quoting.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace flowrun::specs {
@@ -113,6 +114,20 @@ size_t end_of_value(std::string_view line, size_t begin, size_t least, bool flow
   return end;
 }
 
+// {op: generate with: …}: two words in front of the colon, of which the second one is the next key, most likely.
+std::optional<quoting_fault> missing_comma(std::string_view words) {
+  const size_t blank = words.find(' ');
+  const size_t second = words.find_first_not_of(' ', blank);
+  if (blank == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  const std::string_view first = words.substr(0, blank), key = words.substr(second);
+  const auto is_plain = [](char c) { return is_word(c) || c == '.' || c == '-'; };
+  if (!std::all_of(first.begin(), first.end(), is_plain) || !std::all_of(key.begin(), key.end(), is_word))
+    return std::nullopt;
+  return quoting_fault{"a ': ' in a text without quotes: is a comma missing in front of '" + std::string(key) + "'?",
+                       "write " + std::string(first) + ", " + std::string(key) +
+                           ": …  or, if all of it is one text, put quotes around it"};
+}
+
 }  // namespace
 
 std::optional<quoting_fault> quoting_fault_at(std::string_view text, size_t offset, bool flow) {
@@ -127,6 +142,9 @@ std::optional<quoting_fault> quoting_fault_at(std::string_view text, size_t offs
   // One word and a colon is a key in a wrong place, and no text.
   if (!quote && (!colon_within || line.substr(begin, at - begin).find_first_of(" '\"") == std::string_view::npos))
     return std::nullopt;
+  if (flow && colon_within) {
+    if (std::optional<quoting_fault> found = missing_comma(line.substr(begin, at - begin))) return found;
+  }
   std::string value(line.substr(begin, end_of_value(line, begin, at, flow) - begin));
   quoting_fault out;
   out.message = quote ? "the text in quotes ended before this" : "a ': ' in a text without quotes";

@@ -21,9 +21,10 @@ std::optional<uint64_t> parse_bytes(std::string_view text) {
   uint64_t factor = 1;
   if (unit.empty() && rest != end) return std::nullopt;  // a trailing space
   if (!unit.empty() && unit != "B") {
-    static constexpr std::string_view prefixes = "KMGTP";
-    const char letter = unit.front() == 'k' ? 'K' : unit.front();
-    const size_t power = prefixes.find(letter);
+    static constexpr std::string_view prefixes = "KMGTP", small_prefixes = "kmgtp";
+    size_t power = prefixes.find(unit.front());
+    if (power == std::string_view::npos && (unit.size() == 1 || unit.front() == 'k'))
+      power = small_prefixes.find(unit.front());  // 4g, as -Xmx takes it
     if (power == std::string_view::npos) return std::nullopt;
     unit.remove_prefix(1);
     uint64_t base = 0;

@@ -206,6 +206,9 @@ class lexer {
     }
     std::string hint;
     if (rest[0] == '?') hint = "write if(condition, a, b)";
+    // “ ” ‘ ’, as word processors and web pages write them.
+    for (const std::string_view curly : {"\xE2\x80\x9C", "\xE2\x80\x9D", "\xE2\x80\x98", "\xE2\x80\x99"})
+      if (rest.starts_with(curly)) hint = "this is a curly quote: write straight ones, ' or \"";
     if (rest[0] == '$') hint = "parameters are written ${name} and are put in before the expression is read";
     fault(at_, fmt::format("unexpected {}", shown(rest[0])), "", std::move(hint));
     while (at_ < text_.size() && static_cast<unsigned char>(text_[at_]) >= 0x80) ++at_;

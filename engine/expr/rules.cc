@@ -18,10 +18,12 @@ const std::vector<value_rule>& value_rules() {
   static const std::vector<value_rule> rules = {
       {"Integers",
        "Integers compute in 64 bits, u64 or i64, and numbers of columns wrap around modulo 2^64. A column and a cast "
-       "keep their narrow type; whatever is computed with them is wide. With a float on either side everything is f64.",
+       "keep their narrow type; whatever is computed with them is wide. With a float on either side everything is f64. "
+       "To ask whether a difference of unsigned numbers is above or below 0, or for its abs, is a fault.",
        {{"small", "u8", "200"},
         {"small + small", "u64", "400"},
         {"n - 2", "u64", "18446744073709551615"},
+        {"n - 2 < 0", "", "a difference of unsigned numbers is never below 0: it wraps around"},
         {"u16(small)", "u16", "200"},
         {"n + x", "f64", "3.5"}}},
       {"Literals and other constants",

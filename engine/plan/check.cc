@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "engine/base/error.h"
@@ -37,8 +38,10 @@ constexpr const char* fewer_graphs_hint =
 // What the checks of a job's graphs share.
 class job_checker final : public sub_graphs {
  public:
-  job_checker(std::vector<fault>& faults, const vocabulary& catalog, const known_files& files)
-      : faults_(faults), catalog_(catalog), known_(files) {}
+  // `faulty_nodes`: of the job's own graph, in which reading has found something; null: it has found nothing.
+  job_checker(std::vector<fault>& faults, const vocabulary& catalog, const known_files& files,
+              const std::set<std::string>* faulty_nodes = nullptr)
+      : faults_(faults), catalog_(catalog), known_(files), faulty_nodes_(faulty_nodes) {}
 
   void run(graph& g, const outer_files& others);
 
@@ -50,6 +53,10 @@ class job_checker final : public sub_graphs {
   const vocabulary& catalog() const { return catalog_; }
   const known_files& known() const { return known_; }
   std::vector<file_use>& files() { return files_; }
+  bool is_whole() const { return faulty_nodes_ == nullptr; }
+  bool is_faulty(const graph& g, const std::string& node) const {
+    return faulty_nodes_ != nullptr && g.path.empty() && faulty_nodes_->contains(node);
+  }
 
  private:
   void read_types(graph& g);
@@ -59,6 +66,7 @@ class job_checker final : public sub_graphs {
   std::vector<fault>& faults_;
   const vocabulary& catalog_;
   const known_files& known_;
+  const std::set<std::string>* const faulty_nodes_;
   std::vector<file_use> files_;
   std::map<std::string, graph_instance> instances_;
   std::shared_ptr<const specs::JobSpec> job_;
@@ -79,7 +87,7 @@ class graph_checker {
     std::vector<const specs::Node*> nodes;
     for (const specs::Node& n : given) nodes.push_back(&n);
     const std::vector<int> sequence = topological_order(nodes);
-    if (sequence.size() < nodes.size()) report_circle(nodes, sequence);
+    if (sequence.size() < nodes.size() && shared_.is_whole()) report_circle(nodes, sequence);
     const std::vector<const body_input*> streams = request ? streams_of(*request) : std::vector<const body_input*>();
     const size_t num_streams = streams.size();
     const size_t num_results = request ? request->outputs.size() : 0;
@@ -109,7 +117,7 @@ class graph_checker {
       add_taker(num_streams + places.size() + i, out.id, out.only_count ? body_count() : body_result(),
                 {out.from_node, out.from_port}, out.position);
     }
-    check_outputs_used(graph_, good_, connections_, faults_);
+    if (shared_.is_whole()) check_outputs_used(graph_, good_, connections_, faults_);
   }
 
  private:
@@ -236,6 +244,7 @@ class graph_checker {
 
   bool check_node(int index) {
     node& n = graph_.nodes[static_cast<size_t>(index)];
+    if (shared_.is_faulty(graph_, n.id)) return false;
     const size_t faults_before = faults_.size();
     bool good = find_operator(n);
     if (good) {
@@ -294,6 +303,7 @@ void job_checker::run(graph& g, const outer_files& others) {
   types_ = g.types;
   g.parameters = parameters_ = std::make_shared<const std::vector<expr::parameter>>(parameter_values(*g.job));
   graph_checker(g, faults_, *this).run(g.job->nodes(), nullptr);
+  if (!is_whole()) return;
   if (faults_.empty()) count_graphs(g);
   check_files(g.job->file(), files_, others, faults_);
 }
@@ -393,6 +403,16 @@ check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& 
 
 check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files) {
   return check(std::move(job), catalog, files, {});
+}
+
+std::vector<fault> check_beside(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog,
+                                const known_files& files, const std::set<std::string>& faulty_nodes) {
+  std::vector<fault> out;
+  graph checked;
+  checked.job = std::move(job);
+  checked.functions = catalog.functions();
+  job_checker(out, catalog, files, &faulty_nodes).run(checked, {});
+  return out;
 }
 
 }  // namespace flowrun::plan

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -77,7 +78,7 @@ struct graph {
   // Values that expressions of all nodes may name. Types are fixed when the graph is checked, values may change between
   // runs.
   std::vector<expr::constant> scalars;
-  std::shared_ptr<const expr::outside_functions> functions;  // that expressions may call; may be null
+  std::shared_ptr<const expr::outside_functions> functions;        // that expressions may call; may be null
   std::shared_ptr<const std::vector<expr::parameter>> parameters;  // that expressions name as params.NAME; may be null
   std::shared_ptr<const specs::JobSpec> job;
   std::string path;  // of a body: the control node it belongs to, "levels.inner". Empty: the job itself
@@ -143,5 +144,10 @@ struct check_result {
 // Types, orders, ports, unused nodes, parameters: everything that can be known before the run. Pure but for what
 // `files` answers.
 check_result check(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog, const known_files& files);
+
+// Of a job in which reading has found faults, all of them in these nodes: what is wrong with the others, as far as they
+// read none of them. Unused nodes and files are not looked at.
+std::vector<fault> check_beside(std::shared_ptr<const specs::JobSpec> job, const vocabulary& catalog,
+                                const known_files& files, const std::set<std::string>& faulty_nodes);
 
 }  // namespace flowrun::plan

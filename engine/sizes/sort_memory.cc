@@ -65,8 +65,11 @@ creator_sizes divide_creator(const half_budget& budget, uint64_t merge_bytes, ui
 
 creator_sizes creator_for_rows(const creator_sizes& creator, const row_lengths& rows, const half_budget& budget) {
   creator_sizes out = creator;
-  const uint64_t needed = block_for_rows(rows, creator.block_bytes, creator.comfortable_block);
+  uint64_t needed = block_for_rows(rows, creator.block_bytes, creator.comfortable_block);
   if (needed == creator.block_bytes) return out;
+  // A power of two may be more than can be merged where the row itself isn't.
+  const uint64_t shortest = (rows.longest_bytes + block_header_bytes + io_page - 1) / io_page * io_page;
+  if (needed > creator.longest_block && shortest <= creator.longest_block) needed = shortest;
   out.block_bytes = static_cast<uint32_t>(std::min<uint64_t>(needed, std::numeric_limits<uint32_t>::max()));
   out.write_buffers =
       static_cast<unsigned>(std::clamp<uint64_t>(budget.memory_bytes / 8 / needed, 2, creator.write_buffers));

@@ -53,11 +53,12 @@ def once_a_row(run):
 
 class typed:
     """A checked expression. `known`: the number of a constant integer; `literal`: one without a type; `constant`: no
-    column is in it; `digits`: (scale, units) of the decimal that a literal or a text spells."""
+    column is in it; `digits`: (scale, units) of the decimal that a literal or a text spells; `wraps`: a difference of
+    unsigned numbers, whose sign must not be asked for."""
 
-    def __init__(self, kind, run, known=None, literal=False, constant=False, digits=None):
+    def __init__(self, kind, run, known=None, literal=False, constant=False, digits=None, wraps=False):
         self.kind, self.run, self.known, self.literal, self.constant = kind, once_a_row(run), known, literal, constant
-        self.digits = digits
+        self.digits, self.wraps = digits, wraps
 
 
 def spelled(text):
@@ -227,6 +228,12 @@ def tuples(op, left, right):
     return typed("bool", run, constant=all(v.constant for v in [*left, *right]))
 
 
+def refuse_sign(op, a, b):
+    for value, bound in ((a, b), (b, a)):
+        if op in ("<", "<=", ">", ">=") and value.wraps and bound.known is not None and bound.known <= 0:
+            raise fault("a difference of unsigned numbers is never below 0")
+
+
 def binary(op, a, b):
     if op in ("and", "or"):
         if a.kind != "bool" or b.kind != "bool":
@@ -239,6 +246,7 @@ def binary(op, a, b):
             constant=a.constant and b.constant
         )
     if op in COMPARISONS:
+        refuse_sign(op, a, b)
         return compared(op, a, b)
     bits = op in ("&", "|", "^", "<<", ">>")
     if is_time(a.kind) or is_time(b.kind):
@@ -273,7 +281,9 @@ def binary(op, a, b):
     f = INTEGER_OPS[op]
     if a.constant and b.constant:
         raise undefined("arithmetic of what is a constant in other ways")
-    return typed(kind, lambda row: low_bits(kind, f(low_bits(kind, x(row)), low_bits(kind, y(row)))))
+    return typed(
+        kind, lambda row: low_bits(kind, f(low_bits(kind, x(row)), low_bits(kind, y(row)))), wraps=op == "-" and kind == "u64"
+    )
 
 
 def unary(op, a):
@@ -314,7 +324,8 @@ def cast(kind, a):
         if a.constant:
             raise undefined("a decimal that is a constant")
         return typed(kind, lambda row: decimals.cast(kind, source, run(row), convert))
-    return typed(kind, lambda row: convert(run(row), source, kind), constant=a.constant)
+    wraps = a.wraps and kind == source
+    return typed(kind, lambda row: convert(run(row), source, kind), constant=a.constant, wraps=wraps)
 
 
 def extreme(largest, values):
@@ -449,6 +460,8 @@ def among(op, value, others):
 
 
 def between(op, value, low, high):
+    refuse_sign(">=", value, low)
+    refuse_sign("<=", value, high)
     return of_relation(op, binary("and", compared(">=", value, low), compared("<=", value, high)))
 
 
@@ -505,6 +518,8 @@ def compiled(e, types):
     arguments = [compiled(a, types) for a in arguments]
     if word in INTEGERS or word in ("f32", "f64", "bool", "string"):
         return cast(word, arguments[0])
+    if word == "abs" and arguments[0].wraps:
+        raise fault("abs of a difference of unsigned numbers")
     if word in ("min", "max"):
         return extreme(word == "max", arguments)
     if word == "if":

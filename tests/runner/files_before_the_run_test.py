@@ -165,10 +165,14 @@ class files_before_the_run_test(process_test):
                 self.write("known.csv", header[:-1 - len(quote)] + "x" + quote + "\n1,2\n")
                 self.fails(65, self.flowrun("check", "job.yaml"), "known.csv:1: field 81 of the header is ")
 
-    def test_no_header_is_asked_for(self):
-        self.behind("{op: file.read_csv, with: {path: known.csv, type: {a: u32}}}", "known: KNOWN",
-                    "more: {op: file.write_csv, in: known, with: {path: more.csv}}")
-        self.write("known.csv", "x\n")
+    def test_a_first_row_that_is_none(self):
+        more = "more: {op: file.write_csv, in: known, with: {path: more.csv}}"
+        self.behind("{op: file.read_csv, with: {path: known.csv, type: {a: u32}}}", "known: KNOWN", more)
+        self.write("known.csv", "7\nx\n")  # no header is asked for, and only the first row is looked at
+        self.assertEqual(self.flowrun("check", "job.yaml").returncode, 0)
+        self.write("known.csv", "a\n7\n")
+        self.both(65, "known.csv:1:1: expected u32, got \"a\"", "columns: header", "`flowrun infer known.csv` shows the file's own")
+        self.behind("{op: file.read_csv, with: {path: known.csv, type: {a: u32}}, on_error: skip}", "known: KNOWN", more)
         self.assertEqual(self.flowrun("check", "job.yaml").returncode, 0)
 
     def read_rows(self, *more):

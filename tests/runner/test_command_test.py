@@ -255,8 +255,8 @@ class test_command_test(process_test):
         given = "given: {read: [[1, 2]]}"
         self.one_fault("nam: x, " + given, 6, "unknown key 'nam' in a test", "did you mean 'name'?")
         self.one_fault("inputs: {}, " + given, 6, "unknown key 'inputs' in a test", "here it is called 'given'")
-        self.one_fault(given + ", expect: {wirte: []}", 40, "there is no node that writes a file 'wirte'", "did you mean 'write'?")
-        self.one_fault(given + ", expect: {sorted: []}", 40, "'sorted' is no node that writes a file: it is a sort")
+        self.one_fault(given + ", expect: {wirte: []}", 40, "there is no sink 'wirte'", "did you mean 'write'?")
+        self.one_fault(given + ", expect: {sorted: []}", 40, "'sorted' is no sink: it is a sort")
         self.one_fault(given + ", expect: {totl.rows: 1}", 40, "there is no node 'totl'", "did you mean 'total'?")
         self.one_fault("given: {red: [], read: []}", 14, "there is no source 'red'", "did you mean 'read'?")
         self.one_fault("given: {sorted: [], read: []}", 14, "'sorted' is no source: it is a sort")

@@ -89,12 +89,12 @@ join_settings check_join(plan::node_checker& node) {
     const record::value_type left_type = left[*left.index_of(l)].type;
     const record::value_type right_type = right[*right.index_of(r)].type;
     if (left_type != right_type)
-      node.fault_at_parameter(
-          "by",
-          fmt::format("'{}' is {} on the left, '{}' is {} on the right", l, to_string(left_type), r,
-                      to_string(right_type)),
-          "keys of the same type",
-          "put a map in front of the join that has " + expr::one_type_text(l, left_type, r, right_type));
+      node.fault_at_parameter("by",
+                              fmt::format("'{}' is {} on the left, '{}' is {} on the right", l, to_string(left_type), r,
+                                          to_string(right_type)),
+                              "keys of the same type",
+                              "put a map with \"*\": all and " + expr::one_type_text(l, left_type, r, right_type) +
+                                  " in front of the sort of that input");
   }
   if (s.skip && s.kind == join_kind::full)
     node.fault_at_parameter("skip", "a full join gives every right row, so none can be skipped",

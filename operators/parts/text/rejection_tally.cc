@@ -58,6 +58,17 @@ std::string way_on(const rejection_words& words, const std::string& advice = {})
                      advice.empty() ? "" : "; otherwise ", words.mend, words.several);
 }
 
+std::string advice_on(const rejection_words& words, const malformed_record& record) {
+  return words.advise && record.wrong_column ? words.advise(*record.wrong_column, record.wrong_field) : std::string();
+}
+
+// Where the first lines are malformed, it is the type rather than the lines that is wrong.
+std::string way_to_type(const std::string& path, uint64_t line) {
+  constexpr uint64_t first_lines = 2;  // a header, and the first row
+  if (line > first_lines || path == "-") return {};
+  return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", path);
+}
+
 std::string percent(double ratio) {
   if (ratio < 0.001) return "under 0.1 %";
   return ratio < 0.1 ? fmt::format("{:.1f} %", 100 * ratio) : fmt::format("{:.0f} %", 100 * ratio);
@@ -65,9 +76,9 @@ std::string percent(double ratio) {
 
 }  // namespace
 
-error malformed_text(const std::string& path, const malformed_record& record) {
-  const rejection_words words;
-  return {error_kind::bad_data, place_and_reason(path, record, words), way_on(words)};
+error malformed_text(const std::string& path, const malformed_record& record, const rejection_words& words) {
+  return {error_kind::bad_data, place_and_reason(path, record, words),
+          way_on(words, advice_on(words, record)) + way_to_type(path, record.line)};
 }
 
 uint64_t rejection_tally::first_line() const { return count_of(words_.lines_in_front) + first_.line; }
@@ -76,19 +87,6 @@ std::string rejection_tally::describe_first() const {
   malformed_record placed = first_;
   placed.line = first_line();
   return place_and_reason(paths_[first_file_], placed, words_);
-}
-
-// Where the first lines are malformed, it is the type rather than the lines that is wrong.
-std::string rejection_tally::way_to_type() const {
-  constexpr uint64_t first_lines = 2;  // a header, and the first row
-  const bool is_text = words_.place == nullptr;
-  const std::string& path = paths_[first_file_];
-  if (!is_text || first_line() > first_lines || path == "-") return {};
-  return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", path);
-}
-
-std::string rejection_tally::advice() const {
-  return words_.advise && first_.wrong_column ? words_.advise(*first_.wrong_column, first_.wrong_field) : std::string();
 }
 
 outcome rejection_tally::settled(waker& w) {
@@ -100,7 +98,9 @@ outcome rejection_tally::settled(waker& w) {
   }
   if (num_rejected_ == 0) return outcome::done();
   if (policy_.what == action::fail)
-    throw error(error_kind::bad_data, describe_first(), way_on(words_, advice()) + way_to_type());
+    throw error(error_kind::bad_data, describe_first(),
+                way_on(words_, advice_on(words_, first_)) +
+                    (words_.place == nullptr ? way_to_type(paths_[first_file_], first_line()) : ""));
   const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
   if (ratio > policy_.max_ratio)
     throw error(

@@ -35,7 +35,7 @@ struct rejection_words {
 };
 
 // That ends a job whose policy is to fail: of a line of a text.
-error malformed_text(const std::string& path, const malformed_record& record);
+error malformed_text(const std::string& path, const malformed_record& record, const rejection_words& words = {});
 
 // Thread-safe.
 class rejection_tally {
@@ -62,8 +62,6 @@ class rejection_tally {
  private:
   uint64_t first_line() const FLOWRUN_REQUIRES(mutex_);  // in its file
   std::string describe_first() const FLOWRUN_REQUIRES(mutex_);
-  std::string way_to_type() const FLOWRUN_REQUIRES(mutex_);
-  std::string advice() const FLOWRUN_REQUIRES(mutex_);
 
   const plan::node_checker::error_policy policy_;
   const std::vector<std::string> paths_;

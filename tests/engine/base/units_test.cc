@@ -25,6 +25,8 @@ TEST(units, powers_of_1024_and_of_1000) {
   EXPECT_EQ(parse_bytes("1TiB"), 1024 * GiB);
   EXPECT_EQ(parse_bytes("10k"), 10 * KiB);
   EXPECT_EQ(parse_bytes("10K"), 10 * KiB);
+  EXPECT_EQ(parse_bytes("4g"), 4 * GiB);
+  EXPECT_EQ(parse_bytes("300m"), 300 * MiB);
   EXPECT_EQ(parse_bytes("2GB"), 2000000000U);
   EXPECT_EQ(parse_bytes("7kB"), 7000U);
 }
@@ -37,7 +39,7 @@ TEST(units, fractions) {
 
 TEST(units, refuses_what_is_not_a_size) {
   for (const char* text : {"", " ", "B", "GiB", "-1", "+1", " 1", "1e3", "0x10", "1XB", "1GiBs", "1KiB2", "1.5.2", ".5",
-                           "inf", "nan", "1,000", "1 G B"}) {
+                           "inf", "nan", "1,000", "1 G B", "1gb", "1mib"}) {
     EXPECT_EQ(parse_bytes(text), std::nullopt) << '"' << text << '"';
   }
 }

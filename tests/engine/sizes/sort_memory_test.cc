@@ -114,6 +114,11 @@ TEST(creator_sizes, have_longer_blocks_for_long_rows) {
   EXPECT_EQ(creator_for_rows(usual, {MiB, 0}, budget).block_bytes, MiB + 64 * KiB);  // and no power of two
   EXPECT_EQ(creator_for_rows(usual, {2 * MiB - block_header_bytes, 0}, budget).block_bytes, 2 * MiB);
   EXPECT_GT(creator_for_rows(usual, {3 * MiB, 0}, budget).block_bytes, usual.longest_block);
+  // A row that could be merged has blocks that can be, also where a power of two can't.
+  const half_budget small{.memory_bytes = 3 * MiB, .block_bytes = 16 * KiB};
+  const creator_sizes tight = divide_creator(small, 2816 * KiB);
+  EXPECT_LT(tight.longest_block, MiB);
+  EXPECT_EQ(creator_for_rows(tight, {650'000, 0}, small).block_bytes, 159u * 4096);
 }
 
 // The sort asks again, once it has rows, with what the planner handed it.
