@@ -138,15 +138,12 @@ void output_folder::look_at_others() const {
   const std::string prefix = fmt::format(".{}.flowrun-", target.filename().string());
   const fs::path parent = target.parent_path().empty() ? "." : target.parent_path();
   std::error_code ignored;
+  std::vector<fs::path> aside;
   for (const fs::directory_entry& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix) || !name.ends_with(".tmp") || name == fs::path(hidden_).filename().string()) continue;
     if (name.ends_with(aside_ending)) {
-      std::error_code problem;
-      if (fs::exists(target, problem))
-        remove_directory(entry.path().string());
-      else
-        fs::rename(entry.path(), target, problem);
+      aside.push_back(entry.path());
       continue;
     }
     const int lock = locked_directory(entry.path().string());
@@ -154,6 +151,12 @@ void output_folder::look_at_others() const {
     if (lock < 0) continue;  // another user's
     remove_directory(entry.path().string());
     ::close(lock);
+  }
+  for (const fs::path& replaced : aside) {  // nobody is at work here
+    if (fs::exists(target, ignored))
+      remove_directory(replaced.string());
+    else
+      fs::rename(replaced, target, ignored);
   }
 }
 

@@ -1,10 +1,12 @@
 // flowrun: the command. Picks the command to run and turns what is thrown into a message and an exit code.
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string_view>
 
@@ -103,13 +105,22 @@ void fill_standard_descriptors() {
       static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
-// The soft limit of open files is low for the sake of programs that use select(), which this one doesn't. Merges of many
-// files and outputs for many values want more.
+// The soft limit of open files is low for the sake of programs that use select(), which this one doesn't. Merges of
+// many files and outputs for many values want more.
 void raise_limit_of_open_files() {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return;
   limit.rlim_cur = limit.rlim_max;
   static_cast<void>(::setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+// For packages that start the program in a session of its own, where no terminal ends it: it stops as for a SIGTERM
+// when the thread ends that has started it.
+void end_with_parent_if_asked() {
+  constexpr const char* asked = "FLOWRUN_END_WITH_PARENT";
+  if (std::getenv(asked) == nullptr) return;
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  ::unsetenv(asked);  // processes that this one starts have ways of their own
 }
 
 }  // namespace
@@ -122,6 +133,7 @@ int main(int argc, char** argv) {
   flowrun::runner::set_last_words(is_sort ? flowrun::runner::words_of_sort : flowrun::runner::words_of_jobs);
   flowrun::runner::fill_standard_descriptors();
   flowrun::runner::raise_limit_of_open_files();
+  flowrun::runner::end_with_parent_if_asked();
   const bool may_be_piped_away =
       std::signal(SIGPIPE, SIG_IGN) == SIG_DFL;  // a reader that goes away is an error first: the job is taken down
   std::signal(SIGXFSZ, SIG_IGN);                 // a limit on file sizes is an error like any other

@@ -47,11 +47,12 @@ def carry_out(
     progress: Callable[[Progress], object] | None = None,
 ) -> tuple[int, bytes, str]:
     """Exit code, standard output where it was piped, and what was said on standard error but for progress."""
-    # In a session of its own, so that a Ctrl-C at the terminal reaches it once, from here.
+    # In a session of its own, so that a Ctrl-C at the terminal reaches it once, from here. It ends with this thread, also
+    # where Python is killed and can't stop it.
     child = subprocess.Popen(
         words,
         cwd=cwd,
-        env=None if env is None else {**os.environ, **env},
+        env={**os.environ, **(env or {}), "FLOWRUN_END_WITH_PARENT": "1"},
         stdin=stdin,
         stdout=stdout,
         stderr=subprocess.PIPE,

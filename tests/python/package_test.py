@@ -496,6 +496,26 @@ nodes:
         children = subprocess.run(["ps", "--ppid", str(os.getpid()), "-o", "comm="], capture_output=True, text=True).stdout
         self.assertNotIn("flowrun", children)
 
+    def test_the_job_ends_with_python(self):
+        """A notebook's kernel that is killed leaves no job that works on, and puts its output in place later."""
+        job = job_of({"v": "rand(1, i)"}, rows=2 * 10**9)
+        words = f"import flowrun; flowrun.run({job!r}, cwd={str(self.dir)!r}, scratch={str(self.dir / 'scratch')!r})"
+        python = subprocess.Popen([sys.executable, "-c", words], env={**os.environ, "PYTHONPATH": str(ROOT / "python")})
+        self.addCleanup(python.kill)
+        deadline = time.monotonic() + 60
+        children = []
+        while not children and time.monotonic() < deadline:
+            time.sleep(0.05)
+            said = subprocess.run(["ps", "--ppid", str(python.pid), "-o", "pid=,comm="], capture_output=True, text=True)
+            children = [int(line.split()[0]) for line in said.stdout.splitlines() if "flowrun" in line]
+        time.sleep(0.2)  # it begins with asking for its parent's end
+        python.kill()
+        python.wait()
+        while os.path.exists(f"/proc/{children[0]}") and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.assertFalse(os.path.exists(f"/proc/{children[0]}"))
+        self.assertEqual(self.files(), [])
+
     def test_a_callback_that_fails_stops_the_job(self):
         def fail(_):
             raise RuntimeError("enough")

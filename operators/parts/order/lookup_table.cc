@@ -68,9 +68,8 @@ lookup_table::lookup_table(std::string node, std::string input, const record::ro
 
 uint64_t lookup_table::memory_bytes() const {
   const auto held = std::count_if(chunks_.begin(), chunks_.end(), [](const auto& c) { return c != nullptr; });
-  return static_cast<uint64_t>(held) * rows_per_chunk() * stored_.row_bytes() + heap_.size() +
-         present_.capacity() * sizeof(uint64_t) + slots_.capacity() * sizeof(slot) +
-         chunks_.capacity() * sizeof chunks_[0];
+  return static_cast<uint64_t>(held) * bytes_per_chunk() + heap_.size() + present_.capacity() * sizeof(uint64_t) +
+         slots_.capacity() * sizeof(slot) + chunks_.capacity() * sizeof chunks_[0];
 }
 
 void lookup_table::check_memory(uint64_t more) const {
@@ -97,11 +96,22 @@ std::byte* lookup_table::place_for(uint64_t place) {
     chunks_.resize(chunk + 1);
   }
   if (chunks_[chunk] == nullptr) {
-    const uint64_t num_bytes = rows_per_chunk() * stored_.row_bytes();
+    const uint64_t num_bytes = bytes_per_chunk();
     check_memory(num_bytes);
-    chunks_[chunk] = std::make_shared<std::byte[]>(std::max<uint64_t>(num_bytes, 1));
+    if (!spare_.empty() && num_bytes <= bytes_of_spare_) {
+      chunks_[chunk] = std::move(spare_.back());
+      spare_.pop_back();
+    } else {
+      chunks_[chunk] = std::make_shared<std::byte[]>(std::max<uint64_t>(num_bytes, 1));
+    }
   }
   return chunks_[chunk].get() + (place & (rows_per_chunk() - 1)) * stored_.row_bytes();
+}
+
+// Those of an array that may become a hash table have room for the rows of that.
+uint64_t lookup_table::bytes_per_chunk() const {
+  const uint64_t own = rows_per_chunk() * stored_.row_bytes();
+  return may_become_hash_ ? std::max(own, (uint64_t{1} << chunk_shift(type_)) * type_.row_bytes()) : own;
 }
 
 // The row as it is kept: with its strings in the table's heap, without an array's key.
@@ -144,7 +154,7 @@ bool lookup_table::has_place(uint64_t key) const {
 bool lookup_table::has_room(uint64_t key) const {
   if (has_place(key)) return true;
   const uint64_t chunk = key >> chunk_shift_, words = key / 64 + 1;
-  uint64_t more = rows_per_chunk() * stored_.row_bytes();
+  uint64_t more = bytes_per_chunk();
   if (chunk >= chunks_.size()) more += (chunk + 1 - chunks_.size()) * sizeof chunks_[0];
   if (words > present_.size()) more += std::max<uint64_t>(words, present_.size() * 3 / 2) * sizeof(uint64_t);
   return memory_bytes() + more <= most_bytes_;
@@ -173,9 +183,11 @@ void lookup_table::add_to_array(const record::batch& rows) {
   }
 }
 
-// Keys turned out not to be dense, or their gaps take too much: what is there moves into a hash table. Each chunk goes
-// as soon as its rows have moved, so that there are never two tables.
+// Keys turned out not to be dense, or their gaps take too much: what is there moves into a hash table. Each chunk is
+// used again as soon as its rows have moved, so that there are never two tables. (Freed, it might go back to the memory
+// of another thread, where this one finds no room.)
 void lookup_table::become_hash() {
+  bytes_of_spare_ = bytes_per_chunk();
   std::vector<std::shared_ptr<std::byte[]>> chunks = std::exchange(chunks_, {});
   const std::vector<uint64_t> present = std::exchange(present_, {});
   const record::row_type values = std::exchange(stored_, type_);
@@ -188,7 +200,8 @@ void lookup_table::become_hash() {
   for (uint64_t word = 0; word < present.size(); ++word)
     for (uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
       const uint64_t key = word * 64 + static_cast<uint64_t>(std::countr_zero(bits));
-      while (first_left < key / per_chunk) chunks[first_left++].reset();
+      for (; first_left < key / per_chunk; ++first_left)
+        if (chunks[first_left] != nullptr) spare_.push_back(std::move(chunks[first_left]));
       const std::byte* from = chunks[key / per_chunk].get() + (key % per_chunk) * values.row_bytes();
       std::byte* to = place_for(num_rows_);
       std::memcpy(to + key_column.offset, &key, key_column.type.num_bytes);
@@ -199,6 +212,7 @@ void lookup_table::become_hash() {
       }
       insert(num_rows_++);
     }
+  spare_.clear();
 }
 
 void lookup_table::add_to_hash(const record::batch& rows) {

@@ -74,6 +74,7 @@ class lookup_table {
   void become_hash();
   void store(const std::byte* row, const std::byte* heap, std::byte* to, bool with_key);
   std::byte* place_for(uint64_t place);
+  uint64_t bytes_per_chunk() const;
   void insert(uint64_t place);
   void grow_slots();
   uint64_t hash(const record::row_type& type, const std::vector<size_t>& keys, const std::byte* row,
@@ -90,6 +91,8 @@ class lookup_table {
   uint64_t num_rows_ = 0;
   unsigned chunk_shift_ = 0;
   std::vector<std::shared_ptr<std::byte[]>> chunks_;  // null where an array has none yet
+  std::vector<std::shared_ptr<std::byte[]>> spare_;   // chunks of an array whose rows have moved
+  uint64_t bytes_of_spare_ = 0;                       // of each
   growing_bytes heap_;                                // of the stored strings
   std::vector<uint64_t> present_;                     // array: a bit per key
   std::vector<slot> slots_;                           // hash: a power of two
