@@ -107,9 +107,16 @@ class cluster_bad_input_test(cluster_process):
 
     def test_more_files_than_may_be_open(self):
         words = (*LOCAL, "-p", "rows=1000", "--tasks", "60")
-        for soft, hard, code in ((40, 4096, 0), (40, 40, 75)):
-            done = self.flowrun("job.yaml", *words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
-            self.assertEqual(done.returncode, code, done.stderr)
+        def done_with(soft, hard):
+            limits = (resource.RLIMIT_NOFILE, (soft, hard))
+            return self.flowrun("job.yaml", *words, preexec_fn=lambda: resource.setrlimit(*limits))
+
+        done = done_with(40, 4096)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        if SANITIZED:  # they need descriptors themselves
+            return
+        done = done_with(40, 40)
+        self.assertEqual(done.returncode, 75, done.stderr)
         self.assertRegex(done.stderr, r"can't read \S+: Too many open files\n(.*\n)* +help: a task opens each file that it merges: raise")
 
     def test_more_to_merge_than_a_task_has_memory_for(self):
