@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "operators/parts/infer/source_format.h"
 #include "operators/parts/text/csv_layout.h"
 #include "operators/parts/text/csv_parser.h"
@@ -115,7 +116,7 @@ void read_all(std::string_view text, const found& what) {
     text = {behind, end};
   }
   record::batch_pool pool;
-  uint64_t rejected = 0;
+  uint64_t rejected = 0, lines = 0;
   std::string first;
   const operators::csv_parser parser(how.type, how.format, how.missing, how.times);
   std::vector<record::batch> rows;
@@ -123,6 +124,7 @@ void read_all(std::string_view text, const found& what) {
       text, 0, pool, size_t{1} << 16, rows,
       [&](const operators::malformed_record& bad) {
         if (rejected++ == 0) first = bad.reason;
+        lines += 1 + static_cast<uint64_t>(std::count(bad.text.begin(), bad.text.end(), '\n'));
         return true;
       },
       ~uint64_t{0}, layout ? &*layout : nullptr);
@@ -131,8 +133,8 @@ void read_all(std::string_view text, const found& what) {
   if (rejected == 0) return;
   bool told = false;
   for (const std::string& question : what.source.questions)
-    told = told || question.starts_with(fmt::format("{} of ", rejected));
-  must_hold(told, "{} records are refused, and another number was told", rejected);
+    told = told || question.starts_with(fmt::format("{} of ", format_count(lines)));
+  must_hold(told, "{} lines are refused, and another number was told", lines);
 }
 
 }  // namespace

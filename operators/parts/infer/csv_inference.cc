@@ -104,9 +104,11 @@ class csv_inference final : public source_inference {
       ++table_.num_rows;
       return;
     }
-    // Behind a quote that is never closed all the rest is one record: each of its lines would have been a row.
-    const auto num_line_ends = static_cast<uint64_t>(count_byte(text, '\n'));
-    table_.num_malformed += std::max<uint64_t>(1, num_line_ends + (text.ends_with('\n') ? 0 : 1));
+    // Behind a quote that is never closed all the rest is one record: each of its lines would have been a row. (What is
+    // looked at from the middle of a file on may have begun within quotes that are as they should be.)
+    const uint64_t num_line_ends = where.line > 0 ? count_byte(text, '\n') : 0;
+    ++table_.num_malformed;
+    table_.malformed_lines += std::max<uint64_t>(1, num_line_ends + (text.ends_with('\n') ? 0 : 1));
     table_.has_open_quote |= broken && num_line_ends > 1;
     if (table_.malformed.size() < most_malformed_shown)
       table_.malformed.push_back({path_, where,

@@ -53,13 +53,13 @@ class composition {
 
  private:
   void refuse_other_lines() const {
-    const uint64_t all = table_.num_rows + table_.num_malformed;
-    if (table_.num_malformed * most_malformed <= all || table_.malformed.empty()) return;
+    const uint64_t all = table_.num_rows + table_.malformed_lines;
+    if (table_.malformed_lines * most_malformed <= all || table_.malformed.empty()) return;
     const malformed_line& first = table_.malformed.front();
     throw error(
         error_kind::bad_data,
         fmt::format("{}: {}; {} of {} lines don't have {} fields", place_text(first.path, first.where), first.reason,
-                    format_count(table_.num_malformed), format_count(all), table_.columns.size()),
+                    format_count(table_.malformed_lines), format_count(all), table_.columns.size()),
         table_.has_open_quote
             ? "a quote that begins a field and is never closed takes all the lines behind it: mend it there, or "
               "read the file with quote: \"\" where quotes mean nothing"
@@ -156,8 +156,8 @@ class composition {
         list += fmt::format("{}{}: {}", list.empty() ? "" : "; ", place_text(bad.path, bad.where), bad.reason);
       const bool more = table_.num_malformed > table_.malformed.size();
       out_.questions.push_back(fmt::format(
-          "{} of {} lines are malformed, and on_error leaves them out: {}{}", format_count(table_.num_malformed),
-          format_count(table_.num_malformed + table_.num_rows), list, more ? "; …" : ""));
+          "{} of {} lines are malformed, and on_error leaves them out: {}{}", format_count(table_.malformed_lines),
+          format_count(table_.malformed_lines + table_.num_rows), list, more ? "; …" : ""));
     }
     for (taken_column& t : taken_) {
       inferred_column column;

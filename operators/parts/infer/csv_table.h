@@ -24,7 +24,8 @@ struct csv_table {
   std::vector<std::string> headers;      // of the fields in their order; empty without a header
   std::vector<column_evidence> columns;  // of the fields in their order
   uint64_t num_rows = 0;
-  uint64_t num_malformed = 0;               // lines, also those within a record
+  uint64_t num_malformed = 0;               // records
+  uint64_t malformed_lines = 0;             // of these
   bool has_open_quote = false;              // one that takes several lines
   std::vector<malformed_line> malformed{};  // the first few
   std::vector<std::string> questions{};     // that came up before
