@@ -52,6 +52,13 @@ node_ptr constant_arithmetic(const std::string& op, const node& a, const node& b
 
 bool is_unsigned_difference(const node& n) { return n.op == opcode::sub && n.type.is_unsigned() && !n.constant; }
 
+bool asks_for_sign(const std::string& op, const node& a, const node& b) {
+  const auto asks = [](const node& value, const node& bound) {
+    return is_unsigned_difference(value) && is_known_integer(bound) && exact_value(bound) <= 0;
+  };
+  return op != "==" && op != "!=" && (asks(a, b) || asks(b, a));
+}
+
 node_ptr number_arithmetic(const std::string& op, size_t offset, const node_ptr& a, const node_ptr& b,
                            std::vector<problem>& problems) {
   const reporter fault{offset, problems};

@@ -315,16 +315,10 @@ class checker {
     if (auto never = never_equal(op, a.value, b.value))
       return fault((never->argument == 0 ? a : b).at.first, std::move(never->message), std::move(never->expected),
                    std::move(never->hint));
-    if (asks_for_sign(op, *a.value, *b.value) || asks_for_sign(op, *b.value, *a.value))
+    if (asks_for_sign(op, *a.value, *b.value))
       return fault(offset, "a difference of unsigned numbers is never below 0: it wraps around", {},
                    signed_difference_hint);
     return comparable(op, offset, a, b);
-  }
-
-  // Whether a value is above or below 0.
-  static bool asks_for_sign(const std::string& op, const node& value, const node& bound) {
-    return op != "==" && op != "!=" && is_unsigned_difference(value) && is_known_integer(bound) &&
-           exact_value(bound) <= 0;
   }
 
   // The same, but values of which it is known that they aren't equal may be compared.
