@@ -100,7 +100,7 @@ void show_file_faults(const std::vector<exec::file_fault>& found, const std::str
 }
 
 // The nodes in which these faults are; nothing where one is elsewhere: what it hides is not known then.
-std::optional<std::set<std::string>> nodes_of_faults(const specs::read_result& read, const std::string& file) {
+std::optional<std::set<std::string>> nodes_of_faults(const specs::read_result& read) {
   const auto& nodes = read.job.nodes();
   if (nodes.empty()) return std::nullopt;
   std::map<int, std::string> begins;  // by line
@@ -115,31 +115,27 @@ std::optional<std::set<std::string>> nodes_of_faults(const specs::read_result& r
   std::set<std::string> out;
   for (const fault& f : read.faults) {
     const auto behind = begins.upper_bound(f.where.line);
-    if (f.where.file != file || behind == begins.begin() || (end > 0 && f.where.line >= end)) return std::nullopt;
+    if (f.where.file != read.job.file() || behind == begins.begin() || (end > 0 && f.where.line >= end))
+      return std::nullopt;
     out.insert(std::prev(behind)->second);
   }
   return out;
 }
 
 // Where reading has found something, what can be said beside it.
-std::vector<fault> faults_beside(const specs::read_result& read, const std::string& file) {
-  const std::optional<std::set<std::string>> faulty = nodes_of_faults(read, file);
+std::vector<fault> faults_beside(const specs::read_result& read) {
+  const std::optional<std::set<std::string>> faulty = nodes_of_faults(read);
   if (!faulty || !load_plugins_of(read.job).empty()) return plan::unknown_operators(read.job, known_vocabulary());
   const plan::vocabulary catalog = known_vocabulary();
-  std::vector<fault> out = plan::check_beside(std::make_shared<const specs::JobSpec>(read.job), catalog,
-                                              plan::known_files(file_bytes, file_beginning), *faulty);
+  std::vector<fault> found = plan::check_beside(std::make_shared<const specs::JobSpec>(read.job), catalog,
+                                                plan::known_files(file_bytes, file_beginning), *faulty);
   // Of faulty nodes at least the operator is known to be none.
-  for (fault& f : plan::unknown_operators(read.job, catalog)) out.push_back(std::move(f));
-  std::vector<fault> unique;
-  const auto is_at = [](const std::vector<fault>& faults, const fault& f) {
-    return std::any_of(faults.begin(), faults.end(), [&](const fault& other) {
-      return std::tie(other.where.file, other.where.line, other.where.column) ==
-             std::tie(f.where.file, f.where.line, f.where.column);
-    });
-  };
-  for (fault& f : out)
-    if (!is_at(read.faults, f) && !is_at(unique, f)) unique.push_back(std::move(f));
-  return unique;
+  for (fault& f : plan::unknown_operators(read.job, catalog)) found.push_back(std::move(f));
+  const auto place = [](const fault& f) { return std::tuple(f.where.file, f.where.line, f.where.column); };
+  std::set<std::tuple<std::string, int, int>> told;  // one place has one fault
+  for (const fault& f : read.faults) told.insert(place(f));
+  std::erase_if(found, [&](const fault& f) { return !told.insert(place(f)).second; });
+  return found;
 }
 
 }  // namespace
@@ -184,7 +180,7 @@ loaded_job load(specs::read_result read, const job_arguments& job, const resourc
     }
     std::move(unmatched.begin(), unmatched.end(), std::back_inserter(read.faults));
   } else {
-    for (fault& f : faults_beside(read, job.file)) read.faults.push_back(std::move(f));
+    for (fault& f : faults_beside(read)) read.faults.push_back(std::move(f));
   }
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, outputs));
