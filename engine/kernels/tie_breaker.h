@@ -11,11 +11,10 @@
 //
 // A level goes up to the first word in which any row differs. Where one row after the other parts from the rest, there
 // would be as many levels as rows. So where a level leaves most of its rows together, these are put in order by where
-// each of them parts from the first one:
+// each of them parts from the first one. Of those below it, the ones that part earlier are smaller; of those above it,
+// they are larger. Rows that part from it in the same word go on with that word, as a group.
 //
-//   aaaab   Below the first row: the earlier a row parts from it, the smaller it is. Above it: the earlier, the larger.
-//   aab     aab (word 2), aaab (3), aaaab.  Rows that part in the same word go on with it, as a group.
-//   aaab
+//   first row kkkk   kb, kkb, kkkb < kkkk < kkkz, kkz, kz
 //
 // Cost: the words that tell the rows apart, each read once or a few times; between them, common words at the speed of
 // memcmp. No memory but a list of the groups to come; no recursion, as keys may be long.

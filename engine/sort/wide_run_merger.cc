@@ -169,8 +169,7 @@ class wide_run_merger final : public run_merger {
     return outcome::ready();
   }
 
-  // Where rows are long on the average, so many of the next ones that they fit a slice with their strings; at least
-  // one.
+  // Of rows that are long on the average: how many of them fit a slice with their strings, at least one.
   size_t rows_within_slice(const kernels::row_span& rows) const {
     uint64_t num_bytes = 0;
     for (size_t i = 0; i < rows.num_rows; ++i) {
