@@ -88,6 +88,21 @@ class growing_rows_test(process_test):
         # The last key is far from all others.
         self.sums(looked_up("if(i == 200000, 4000000000, i)", 200_001, 500), "m", "v", 5, 5 * 500, "-m", "118MiB")
 
+    def test_a_sort_of_very_long_keys_that_is_verified(self):
+        """One such row at a time is merged, and its key isn't copied."""
+        text = "concat(pad_left(string(rand(4, i)), 7500000, 'a'), 'x')"
+        nodes = {"g": generated(40, t=text), "s": "{op: sort, in: g, with: {by: [t]}}"}
+        self.sums(nodes, "s", "t", 40, 40 * 7_500_001, "-j", 16, "--verify")
+
+    def test_blocks_that_are_longer_than_the_memory_allows(self):
+        rows = generated(1_000_000, n="i", b="i % 64")
+        scan = ("{op: pq_scan, in: {a: g}, with: {order: [n], state: {z: 0}, message: {n: u64, v: u64}, "
+                "on: [{from: messages, emit: {n: n}}, {from: a, push: {n: 'n + 500000', v: n}}]}}")
+        for node in ("{op: partition, in: g, with: {by: b, buckets: 64}}", "{op: reverse, in: g}", scan):
+            with self.subTest(node):
+                self.run_job({"g": rows, "j": node, "r": "{op: reduce, in: j, with: {let: {n: count()}}}"},
+                             "--block-size", "64MiB", "--force-spill")
+
     def test_a_sort_of_few_rows_that_become_long(self):
         longer = """{op: map, in: g, with: {k: k, t: "replace(s, 'a', pad_left('', 50000, 'x'))"}}"""
         nodes = {"g": generated(20, k="i", s="pad_left('', 20, 'a')"), "m": longer, "s": "{op: sort, in: m, with: {by: [t, k]}}"}
