@@ -88,6 +88,12 @@ class growing_rows_test(process_test):
         # The last key is far from all others.
         self.sums(looked_up("if(i == 200000, 4000000000, i)", 200_001, 500), "m", "v", 5, 5 * 500, "-m", "118MiB")
 
+    def test_a_lookup_in_keys_alone(self):
+        """An array of keys has a bit for each, and no rows."""
+        nodes = {"t": generated(40_000_000, k="u32(i)"), "s": generated(10, k="u32(i)"),
+                 "j": "{op: lookup, in: {stream: s, table: t}, with: {by: [k], missing: drop}}"}
+        self.run_job({**nodes, "r": "{op: reduce, in: j, with: {let: {n: count()}}}"}, "-m", "16MiB")
+
     def test_a_sort_of_very_long_keys_that_is_verified(self):
         """One such row at a time is merged, and its key isn't copied."""
         text = "concat(pad_left(string(rand(4, i)), 7500000, 'a'), 'x')"

@@ -108,10 +108,11 @@ std::byte* lookup_table::place_for(uint64_t place) {
   return chunks_[chunk].get() + (place & (rows_per_chunk() - 1)) * stored_.row_bytes();
 }
 
-// Those of an array that may become a hash table have room for the rows of that.
+// Those of an array that may become a hash table have room for the rows of that. An array of keys alone has no chunks
+// to speak of: their bits say all.
 uint64_t lookup_table::bytes_per_chunk() const {
   const uint64_t own = rows_per_chunk() * stored_.row_bytes();
-  return may_become_hash_ ? std::max(own, (uint64_t{1} << chunk_shift(type_)) * type_.row_bytes()) : own;
+  return may_become_hash_ && own > 0 ? std::max(own, (uint64_t{1} << chunk_shift(type_)) * type_.row_bytes()) : own;
 }
 
 // The row as it is kept: with its strings in the table's heap, without an array's key.
