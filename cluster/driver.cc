@@ -21,6 +21,7 @@
 #include "engine/base/error.h"
 #include "engine/exec/job_report.h"
 #include "engine/io/descriptor_stream.h"
+#include "engine/io/followed_path.h"
 #include "engine/io/identify.h"
 #include "engine/plan/body_ports.h"
 #include "engine/plan/file_rules.h"
@@ -54,7 +55,7 @@ void refuse_what_tasks_lack(const plan::graph& g) {
           fmt::format("'{}' writes an index, which belongs to one file: on a cluster outputs are folders", n.id),
           "leave index out, or run the job without --cluster");
     for (const plan::file_use& use : plan::files_of(n)) {
-      if (use.path == "-" || io::names_descriptor(use.path))
+      if (use.path == "-" || io::names_descriptor(io::follow_links(use.path).path))
         throw error(error_kind::bad_spec,
                     fmt::format("'{}' {} {}, which tasks of a cluster don't have", n.id,
                                 use.writes ? "writes to" : "reads from",
