@@ -108,11 +108,13 @@ std::byte* lookup_table::place_for(uint64_t place) {
   return chunks_[chunk].get() + (place & (rows_per_chunk() - 1)) * stored_.row_bytes();
 }
 
-// Those of an array that may become a hash table have room for the rows of that. An array of keys alone has no chunks
-// to speak of: their bits say all.
+// Those of an array that may become a hash table have room for the rows of that, unless the key is so large a part of
+// them that the array would be much larger for it.
 uint64_t lookup_table::bytes_per_chunk() const {
   const uint64_t own = rows_per_chunk() * stored_.row_bytes();
-  return may_become_hash_ && own > 0 ? std::max(own, (uint64_t{1} << chunk_shift(type_)) * type_.row_bytes()) : own;
+  if (!may_become_hash_) return own;
+  const uint64_t as_hash = (uint64_t{1} << chunk_shift(type_)) * type_.row_bytes();
+  return as_hash > own && as_hash - own <= own / 16 ? as_hash : own;
 }
 
 // The row as it is kept: with its strings in the table's heap, without an array's key.
