@@ -107,6 +107,12 @@ class new_test(process_test):
                 self.assertIn(part, done.stderr)
             self.assertFalse((self.dir / "none.yaml").exists())
 
+    def test_a_plugin_whose_name_cmake_has(self):
+        done = self.flowrun("plugins", "new", "test")
+        self.assertEqual(done.returncode, 64, done.stderr)
+        self.assertIn("'test' can't be the name of a plugin: CMake has a target of that name", done.stderr)
+        self.assertFalse((self.dir / "test").exists())
+
 
 if __name__ == "__main__":
     main()
