@@ -1,7 +1,9 @@
 #include "engine/exec/edge_queue.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "engine/base/mutex.h"
 
@@ -9,13 +11,33 @@ namespace flowrun::exec {
 
 namespace {
 
+class bounded_queue;
+
+// Queues between the same two pipelines.
+struct queues_in_step {
+  flowrun::mutex mutex;
+  std::vector<bounded_queue*> all FLOWRUN_GUARDED_BY(mutex);
+};
+
 class bounded_queue final : public edge_queue {
  public:
-  bounded_queue(size_t max_batches, uint64_t max_bytes) : max_batches_(max_batches), max_bytes_(max_bytes) {}
+  bounded_queue(size_t max_batches, uint64_t max_bytes, bounded_queue* in_step_with)
+      : max_batches_(max_batches),
+        max_bytes_(max_bytes),
+        group_(in_step_with != nullptr ? in_step_with->group_ : std::make_shared<queues_in_step>()),
+        mutex_(group_->mutex) {
+    mutex_lock lock(group_->mutex);
+    group_->all.push_back(this);
+  }
+  ~bounded_queue() override {
+    mutex_lock lock(group_->mutex);
+    std::erase(group_->all, this);
+  }
 
   outcome push(record::batch& b, waker& w) override {
     mutex_lock lock(mutex_);
-    if (batches_.size() >= max_batches_ || (!batches_.empty() && num_bytes_ >= max_bytes_)) {
+    const bool is_full = batches_.size() >= max_batches_ || (!batches_.empty() && num_bytes_ >= max_bytes_);
+    if (is_full && !one_is_empty()) {
       producer_ = &w;
       return outcome::blocked(blocked_on::output);
     }
@@ -55,6 +77,7 @@ class bounded_queue final : public edge_queue {
     num_bytes_ -= last.num_bytes();
     batches_.pop_front();
     wake(producer_);
+    if (batches_.empty()) wake_all();
   }
 
  private:
@@ -62,9 +85,19 @@ class bounded_queue final : public edge_queue {
     if (sleeper != nullptr) std::exchange(sleeper, nullptr)->wake();
   }
 
+  // Not analysed: the analysis doesn't know that the queues of a group have one mutex.
+  bool one_is_empty() const FLOWRUN_REQUIRES(mutex_) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS {
+    return std::any_of(group_->all.begin(), group_->all.end(),
+                       [](const bounded_queue* q) { return q->batches_.empty() && !q->closed_; });
+  }
+  void wake_all() FLOWRUN_REQUIRES(mutex_) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS {
+    for (bounded_queue* q : group_->all) wake(q->producer_);
+  }
+
   const size_t max_batches_;
   const uint64_t max_bytes_;
-  mutex mutex_;
+  const std::shared_ptr<queues_in_step> group_;
+  mutex& mutex_;
   std::deque<record::batch> batches_ FLOWRUN_GUARDED_BY(mutex_);
   uint64_t num_bytes_ FLOWRUN_GUARDED_BY(mutex_) = 0;
   bool closed_ FLOWRUN_GUARDED_BY(mutex_) = false;
@@ -102,8 +135,8 @@ class queue_source final : public source {
 
 std::unique_ptr<source> make_queue_source(input_stream& queue) { return std::make_unique<queue_source>(queue); }
 
-std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches, uint64_t max_bytes) {
-  return std::make_unique<bounded_queue>(max_batches, max_bytes);
+std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches, uint64_t max_bytes, edge_queue* in_step_with) {
+  return std::make_unique<bounded_queue>(max_batches, max_bytes, static_cast<bounded_queue*>(in_step_with));
 }
 std::unique_ptr<ordered_stage> make_queue_sink(edge_queue& queue) { return std::make_unique<queue_sink>(queue); }
 

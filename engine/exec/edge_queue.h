@@ -22,8 +22,11 @@ class edge_queue : public input_stream {
 };
 
 // At most `max_batches` wait, and no more than one of them once they take `max_bytes`. For producer and consumer that
-// run in step.
-std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches, uint64_t max_bytes);
+// run in step. `in_step_with`: a bounded queue between the same two, which lives longer. The consumer may need a row of
+// each of these before it takes one, and the producer may have much for this one before it comes to the next: while one
+// of them is empty, the others take what comes.
+std::unique_ptr<edge_queue> make_bounded_queue(size_t max_batches, uint64_t max_bytes,
+                                               edge_queue* in_step_with = nullptr);
 
 // Always takes what comes; beyond `memory_bytes` rows go to scratch. For branches of one stream that meet again, and
 // for rows that a later phase wants. `kept_bytes` less than that: once closed it holds no more, in rows and buffers.

@@ -52,10 +52,11 @@ void pipeline_builder::begin_phase(size_t phase) {
     if (phase_of_writer(static_cast<int>(i)) != static_cast<int>(phase)) continue;
     const plan::output_port& port =
         graph_.nodes[static_cast<size_t>(q.from_node)].outputs[static_cast<size_t>(q.from_port)];
-    queues_[i] =
-        q.kind == plan::queue_kind::bounded
-            ? make_bounded_queue(sizes::bounded_queue_batches, 2 * sizes::bounded_queue_batches * plan_.batch_bytes)
-            : make_spilling_queue(port.type, job_, q.memory_bytes, q.kept_bytes);
+    edge_queue* const in_step = q.in_step_with < 0 ? nullptr : queues_[static_cast<size_t>(q.in_step_with)].get();
+    queues_[i] = q.kind == plan::queue_kind::bounded
+                     ? make_bounded_queue(sizes::bounded_queue_batches,
+                                          2 * sizes::bounded_queue_batches * plan_.batch_bytes, in_step)
+                     : make_spilling_queue(port.type, job_, q.memory_bytes, q.kept_bytes);
   }
 }
 

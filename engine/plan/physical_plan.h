@@ -35,6 +35,7 @@ struct queue {
   int to_node = -1;
   int to_input = 0;
   queue_kind kind = queue_kind::bounded;
+  int in_step_with = -1;  // a queue before this one between the same pipelines, whose rows come and go in step with it
   uint64_t memory_bytes = 0;  // of a spilling queue between phases: held until its reader's phase has ended
   uint64_t kept_bytes = 0;    // what such a queue holds instead during phases of recursions in between
   std::string reason;         // why it spills
@@ -62,6 +63,7 @@ struct phase {
   uint64_t memory_bytes = 0;   // what its nodes and queues were given
   uint64_t batches_bytes = 0;  // set aside for batches in flight
   uint64_t held_bytes = 0;     // kept by breakers and queues of earlier phases (memory_share::kept_bytes)
+  uint64_t sort_halves = 0;    // of sorts that work in it, or wait with their runs
 };
 
 // Predicted for one sort (Asynchronous sorting, section 2: run formation and merging).

@@ -175,10 +175,12 @@ void decide_queues(const graph& g, pipeline_layout& layout) {
     const auto same = !one_pace ? all.end() : std::find_if(all.begin(), all.end(), [&](const edge& e) {
       return e.from == from && e.to == to && in_step(g, layout, layout.queues[e.queues.front()], q);
     });
-    if (same == all.end())
+    if (same == all.end()) {
       all.push_back({from, to, {i}});
-    else
+    } else {
+      q.in_step_with = static_cast<int>(same->queues.front());
       same->queues.push_back(i);
+    }
   }
   for (auto& [phase, of_phase] : edges) circle_finder(g, layout, std::move(of_phase)).run();
 }

@@ -44,6 +44,31 @@ TEST(bounded_queue, holds_the_producer_back_until_there_is_room) {
   EXPECT_TRUE(queue->peek(front, consumer).is_done());
 }
 
+// As one that reads a row of each needs it, however much the producer has for the first before it comes to the second.
+TEST(bounded_queue, takes_more_while_one_in_step_is_empty) {
+  const auto first = make_bounded_queue(1, no_limit);
+  const auto second = make_bounded_queue(1, no_limit, first.get());
+  counting_waker w;
+  const auto push = [&](edge_queue& to, uint64_t x) {
+    record::batch b = batch_of({x});
+    return to.push(b, w);
+  };
+  const auto pop = [&](edge_queue& from) {
+    const record::batch* front = nullptr;
+    EXPECT_TRUE(from.peek(front, w).is_ready());
+    from.pop();
+  };
+  for (const uint64_t x : {1U, 2U, 3U}) EXPECT_TRUE(push(*first, x).is_ready());
+  EXPECT_TRUE(push(*second, 1).is_ready());
+  EXPECT_TRUE(push(*second, 2).is_blocked());
+  EXPECT_TRUE(push(*first, 4).is_blocked());
+  pop(*second);
+  EXPECT_EQ(w.num_wakes(), 2);  // both: what the first has isn't enough, either
+  EXPECT_TRUE(push(*first, 4).is_ready());
+  EXPECT_TRUE(second->close(w).is_done());
+  EXPECT_TRUE(push(*first, 5).is_blocked());
+}
+
 TEST(bounded_queue, close_wakes_the_consumer) {
   const auto queue = make_bounded_queue(1, no_limit);
   counting_waker w;
