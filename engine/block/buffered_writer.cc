@@ -272,7 +272,7 @@ struct buffered_writer::core final : io::transfer_pool {
 
 buffered_writer::buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers,
                                  unsigned bunch_blocks) {
-  FLOWRUN_CHECK(num_buffers >= 2 && block_bytes > 0 && block_bytes % io_alignment == 0 && bunch_blocks > 0);
+  FLOWRUN_CHECK(num_buffers >= 1 && block_bytes > 0 && block_bytes % io_alignment == 0 && bunch_blocks > 0);
   core_ = std::make_unique<core>(manager, block_bytes, num_buffers, bunch_blocks);
 }
 

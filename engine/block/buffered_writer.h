@@ -32,7 +32,7 @@ namespace flowrun::block {
 
 class buffered_writer {
  public:
-  // `block_bytes`: a multiple of io_alignment. `num_buffers` >= 2, each of block_bytes, resident once used. Up to
+  // `block_bytes`: a multiple of io_alignment. `num_buffers` >= 1, each of block_bytes, resident once used. Up to
   // `bunch_blocks` blocks on one disk are allocated side by side. The manager outlives the writer.
   buffered_writer(block_manager& manager, uint32_t block_bytes, unsigned num_buffers, unsigned bunch_blocks = 1);
   // Waits for the writes in flight (from a TBB worker: flush first). Their errors are lost. The blocks stay allocated.

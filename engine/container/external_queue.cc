@@ -25,15 +25,11 @@ namespace flowrun::container {
 
 namespace {
 
-constexpr unsigned num_write_buffers = sizes::queue_write_buffers;
-constexpr unsigned num_read_buffers = sizes::queue_read_buffers;
-constexpr size_t max_lent_buffers = 2;  // of the read buffers; the others keep the reader going
-constexpr size_t few_bytes = 64 * KiB;
-
-// A batch of few rows may be a slice, which would keep the whole of another one. Then they get memory of their own.
+// Rows may be a slice of a larger batch, or of a whole run that a sort had in memory, which they would keep alive. So
+// they get memory of their own, which is what the queue counts. (With a heap, that is counted as a whole.)
 record::batch with_own_memory(record::batch b) {
   const size_t num_bytes = b.num_bytes();
-  if (b.heap_bytes > 0 || num_bytes == 0 || num_bytes >= few_bytes) return b;
+  if (b.heap_bytes > 0 || num_bytes == 0) return b;
   const std::shared_ptr<std::byte[]> memory = std::make_shared_for_overwrite<std::byte[]>(num_bytes);
   std::memcpy(memory.get(), b.rows, num_bytes);
   b.rows = memory.get();
@@ -50,8 +46,8 @@ struct external_queue::core {
   core(const record::row_type& type, block::block_manager& manager, uint64_t memory_bytes, uint64_t kept_bytes)
       : blocks(manager),
         rows(type, {}),
+        memory_bytes(memory_bytes),
         block_bytes(sizes::container_block(type.row_bytes(), sizes::choose_block(memory_bytes))) {
-    lent.allow(max_lent_buffers);
     row_memory = sizes::rows_of_queue(memory_bytes, kept_bytes, block_bytes);
   }
 
@@ -100,7 +96,9 @@ struct external_queue::core {
       throw error(error_kind::bad_data,
                   fmt::format("a row of {} is too long to go to scratch", format_bytes(longest_row)),
                   "split it into several rows, or raise the memory budget so that the rows stay in memory");
-    writer.emplace(blocks, static_cast<uint32_t>(needed), num_write_buffers);
+    const unsigned num_buffers = sizes::buffers_of_queue(needed, memory_bytes).write;
+    writer.emplace(blocks, static_cast<uint32_t>(needed), num_buffers);
+    writer_bytes = num_buffers * needed;
     writer->begin_run();
   }
 
@@ -161,11 +159,13 @@ struct external_queue::core {
         reading.emplace(std::move(segments.front()));
         segments.pop_front();
         blocks_read = 0;
+        const unsigned num_buffers = sizes::buffers_of_queue(reading->block_bytes, memory_bytes).read;
+        lent.allow(num_buffers / 2);  // the others keep the reader going
         std::vector<block::fetch> sequence;
         for (size_t i = 0; i < reading->blocks.size(); ++i)
           sequence.push_back({reading->blocks[i].id, reading->stream, i, 0});
-        block::prefetch_plan plan{block::prefetch_order(sequence, blocks.weights(), num_read_buffers), true};
-        reader.emplace(blocks, std::move(sequence), num_read_buffers, std::move(plan));
+        block::prefetch_plan plan{block::prefetch_order(sequence, blocks.weights(), num_buffers), true};
+        reader.emplace(blocks, std::move(sequence), num_buffers, std::move(plan));
       } else if (writer) {
         if (const outcome o = close_segment(); o.is_blocked()) return o;
       } else {
@@ -204,6 +204,7 @@ struct external_queue::core {
 
   block::block_manager& blocks;
   const kernels::wide_rows rows;
+  const uint64_t memory_bytes;
   const uint32_t block_bytes;
   uint64_t row_memory = 0;
 
@@ -217,7 +218,8 @@ struct external_queue::core {
   uint64_t spilled FLOWRUN_GUARDED_BY(mutex) = 0;
   // The segment being written.
   std::optional<runs::run_writer> writer FLOWRUN_GUARDED_BY(mutex);
-  bool closing FLOWRUN_GUARDED_BY(mutex) = false;  // its last block is on its way: no more rows
+  uint64_t writer_bytes FLOWRUN_GUARDED_BY(mutex) = 0;  // of its buffers
+  bool closing FLOWRUN_GUARDED_BY(mutex) = false;       // its last block is on its way: no more rows
   uint32_t num_rows FLOWRUN_GUARDED_BY(mutex) = 0;
   size_t front_bytes FLOWRUN_GUARDED_BY(mutex) = 0;
   size_t heap_end FLOWRUN_GUARDED_BY(mutex) = 0;
@@ -292,7 +294,7 @@ void external_queue::forget_wakers() {
 
 uint64_t external_queue::memory_bytes() const {
   mutex_lock lock(core_->mutex);
-  return core_->memory_used + (core_->writer ? uint64_t{num_write_buffers} * core_->block_bytes : 0);
+  return core_->memory_used + (core_->writer ? core_->writer_bytes : 0);
 }
 
 uint64_t external_queue::spilled_bytes() const {

@@ -6,12 +6,14 @@
 #include <set>
 
 #include "engine/base/error.h"
+#include "engine/base/units.h"
 #include "engine/expr/chunk_code.h"
 #include "engine/expr/chunk_writer.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/primitive.h"
 #include "engine/expr/scalars.h"
 #include "engine/expr/value_graph.h"
+#include "engine/record/row_too_large.h"
 
 namespace flowrun::expr {
 
@@ -58,6 +60,9 @@ struct scalar_code {
   bool has_text_steps = false;
   bool reads_old_state_late = false;  // an update's source is a state cell: all sources are read before any is written
 };
+
+constexpr size_t most_spare_bytes = 64 * KiB;         // kept for the next value of a text
+constexpr uint64_t texts_of_tiny_budgets = 16 * MiB;  // that a state may have, however little a row may take
 
 }  // namespace
 
@@ -254,10 +259,15 @@ struct state_program::memory final : scan_step {
     for (size_t k = 0; k < text_updates.size(); ++k) {
       texts[text_updates[k]].swap(next_texts[k]);
       views[text_updates[k]] = texts[text_updates[k]];
+      if (next_texts[k].capacity() > most_spare_bytes) next_texts[k] = std::string();
     }
+    uint64_t num_bytes = 0;
+    for (const std::string& text : texts) num_bytes += text.size();
+    if (num_bytes > most_text_bytes) throw record::row_too_large("the texts of its state", num_bytes, most_text_bytes);
   }
 
   const scalar_code& scalar;
+  uint64_t most_text_bytes = UINT64_MAX;
   std::vector<uint64_t> lanes, next_lanes;
   std::vector<std::string> texts, next_texts;
   std::vector<std::string_view> views;
@@ -289,6 +299,7 @@ size_t state_program::run(const record::batch& in, uint64_t first_row_number, re
   FLOWRUN_CHECK(in.row_bytes == code_->input.row_bytes());
   const frame_list::lease frame = code_->frames.take(pool);
   frame->limit_texts(limits.row_bytes);
+  memory_->most_text_bytes = std::max(limits.row_bytes, texts_of_tiny_budgets);
   chunk_writer writer(code_->layout, &in, in.num_rows, limits, pool, out);
   size_t first = 0;
   const auto run_rows = [&](size_t n) {

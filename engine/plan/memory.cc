@@ -53,6 +53,7 @@ class splitter {
     for (size_t x = 0; x < plan_.phases.size(); ++x)
       if (minimum_of(x) > plan_.resources.memory_bytes) return report(faults);
     if (least_for_rows() > plan_.resources.memory_bytes) return report_row(faults);
+    for (size_t x = 0; x < plan_.phases.size(); ++x) minimums_.push_back(minimum_of(x));
     for (size_t x = 0; x < plan_.phases.size(); ++x) split(x);
   }
 
@@ -65,6 +66,16 @@ class splitter {
         for (int n : line.nodes) add_node(x, n, part_in(graph_, line, n));
         for (const stored_input& s : line.stores) add_stored(x, s);
       }
+    count_halves();
+  }
+
+  void count_halves() {
+    for (phase& p : plan_.phases) p.sort_halves = 0;
+    for (size_t n = 0; n < graph_.nodes.size(); ++n) {
+      if (!is_breaker(static_cast<int>(n))) continue;
+      const int merging = phase_of(static_cast<int>(n));
+      for (int x = phase_of_intake(n); x <= merging; ++x) ++plan_.phases[static_cast<size_t>(x)].sort_halves;
+    }
   }
 
   bool is_breaker(int n) const { return graph_.nodes[static_cast<size_t>(n)].role() == operator_role::breaker; }
@@ -128,6 +139,7 @@ class splitter {
   int phase_of(int node) const {
     return plan_.pipelines[static_cast<size_t>(layout_.gives[static_cast<size_t>(node)])].phase;
   }
+  int phase_of_intake(size_t node) const { return plan_.pipelines[static_cast<size_t>(layout_.feeds[node])].phase; }
   // The last phase in which what was stored for a node is held.
   size_t last_use(int node) const {
     return static_cast<size_t>(plan_.pipelines[static_cast<size_t>(layout_.uses(node))].phase);
@@ -287,7 +299,7 @@ class splitter {
     uint64_t room = UINT64_MAX;
     for (size_t z = x + 1; z <= last; ++z) {
       if (recurs_[z] && resting) continue;
-      const uint64_t above = plan_.resources.memory_bytes - minimum_of(z) - held_[z];
+      const uint64_t above = plan_.resources.memory_bytes - minimums_[z] - held_[z];
       room = std::min(room, above / (z < last && is_control(z) ? 16 : 2));
       if (recurs_[z]) room = std::min(room, resting_bytes(plan_.resources));
     }
@@ -354,6 +366,7 @@ class splitter {
     const node& n = graph_.nodes[static_cast<size_t>(index)];
     const row_estimate& estimate = graph_.input_of(n, 0).estimate;
     sizes::sort_request request = request_of(graph_, n, plan_.resources);
+    request.halves = most_halves(plan_, layout_, index);
     uint64_t kept = std::min(given / 2, room);
     // Only an exact size is a bound; averages may be exceeded, and the length of strings always is one.
     if (estimate.exact && !graph_.input_of(n, 0).type.has_strings())
@@ -455,6 +468,7 @@ class splitter {
   physical_plan& plan_;
   std::vector<std::vector<claimant>> claimants_;  // nodes, by phase
   std::vector<uint64_t> held_;                    // kept by earlier phases, beside what passing() counts
+  std::vector<uint64_t> minimums_;                // by phase, once batch_bytes is chosen
   std::vector<bool> recurs_;                      // by phase: of a control node with a recursion inside
 };
 
@@ -484,6 +498,16 @@ void share_memory(std::vector<memory_claim>& claims, uint64_t available) {
     }
     if (!filled) return;
   }
+}
+
+uint64_t most_halves(const physical_plan& plan, const pipeline_layout& layout, int index) {
+  const auto phase_of = [&](const std::vector<int>& pipelines) {
+    return static_cast<size_t>(plan.pipelines[static_cast<size_t>(pipelines[static_cast<size_t>(index)])].phase);
+  };
+  uint64_t most = 0;
+  for (size_t x = phase_of(layout.feeds); x <= phase_of(layout.gives); ++x)
+    most = std::max(most, plan.phases[x].sort_halves);
+  return most;
 }
 
 uint64_t least_memory(const graph& g, const pipeline_layout& layout, physical_plan& plan) {

@@ -30,6 +30,10 @@ struct memory_claim {
 // fit. A claim without weight gets its minimum.
 void share_memory(std::vector<memory_claim>& claims, uint64_t available);
 
+// Of sorts that work, or wait with their runs, while the breaker `index` does: in the phase where they are most, once
+// that is known of the phases.
+uint64_t most_halves(const physical_plan& plan, const pipeline_layout& layout, int index);
+
 // Sets batch_bytes, shares, the memory of queues and phases, and the predicted peak. `layout` says which pipelines feed
 // and continue each node; `plan` has its pipelines, queues and phases.
 void split_memory(const graph& g, const pipeline_layout& layout, physical_plan& plan, std::vector<fault>& faults);

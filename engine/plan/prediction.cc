@@ -5,6 +5,7 @@
 
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
+#include "engine/plan/memory.h"
 #include "engine/plan/sort_request.h"
 #include "engine/plan/stored_pass.h"
 #include "engine/record/row_codec.h"
@@ -122,12 +123,13 @@ spilled_rows spilled_by_vector(const output_port& rows, uint64_t given, uint64_t
   return spilled(rows, stays, sizes::largest_piece, block, resources);
 }
 
-sort_prediction predict_sort(const graph& g, int index, const physical_plan& plan) {
+sort_prediction predict_sort(const graph& g, const pipeline_layout& layout, int index, const physical_plan& plan) {
   const node& n = g.nodes[static_cast<size_t>(index)];
   sizes::sort_request request = request_of(g, n, plan.resources);
   request.create_bytes = plan.share_of(index, node_part::intake);
   request.merge_bytes = plan.share_of(index, node_part::work);
   request.kept_bytes = plan.kept_of(index);
+  request.halves = most_halves(plan, layout, index);
   const sizes::sort_plan sort = sizes::plan_sort(request);
   sort_prediction out;
   out.node = index;
@@ -187,7 +189,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
   for (size_t i = 0; i < g.nodes.size(); ++i) {
     const node& n = g.nodes[i];
     if (n.role() == operator_role::breaker) {
-      const sort_prediction sort = predict_sort(g, static_cast<int>(i), plan);
+      const sort_prediction sort = predict_sort(g, layout, static_cast<int>(i), plan);
       count(g.input_of(n, 0).estimate);
       certain[static_cast<size_t>(phase_of(layout.feeds[i]))] += certainly_written(g, static_cast<int>(i), plan);
       plan.predicted_scratch_written += sort.written_bytes;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -19,6 +20,12 @@ class row_too_large : public error {
                         format_bytes(most_bytes)),
             "raise the memory budget (-m), of which a row may take an eighth, and less where many streams meet; or cut "
             "its texts, with text[0:n]") {}
+  // Of what is no row, such as the texts that a state holds.
+  row_too_large(std::string_view what, uint64_t num_bytes, uint64_t most_bytes)
+      : error(
+            error_kind::resources,
+            fmt::format("{} take {} or more, and may take {}", what, format_bytes(num_bytes), format_bytes(most_bytes)),
+            "raise the memory budget (-m), or cut them, with text[0:n]") {}
   // The same error with the name of the node in front.
   row_too_large(const std::string& node, const row_too_large& cause)
       : error(cause.kind(), fmt::format("node '{}': {}", node, cause.what()), cause.hint()) {}

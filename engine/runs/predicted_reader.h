@@ -33,7 +33,7 @@ struct reading_memory {
   block::prefetch_options prefetch;
   // Decoded blocks that slices under way still hold when the merge has used them up may take so much beyond the
   // buffers.
-  uint64_t beyond_bytes = sizes::long_buffers_allowance;
+  uint64_t beyond_bytes = sizes::uncounted_bytes().long_buffers;
 };
 
 // One thread at a time. The block manager outlives the reader.

@@ -19,7 +19,7 @@ namespace flowrun::runs {
 // One thread at a time. Between begin_run() calls blocks are appended to the newest run.
 class run_writer {
  public:
-  // Owns `num_buffers` >= 2 buffers of `block_bytes`, and num_filled_buffers(coding).
+  // Owns `num_buffers` >= 1 buffers of `block_bytes`, and num_filled_buffers(coding).
   run_writer(block::block_manager& blocks, uint32_t block_bytes, unsigned num_buffers, const block_coding& coding = {});
   // Waits for the writes in flight and frees the blocks that take() did not hand over.
   ~run_writer();

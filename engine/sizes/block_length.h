@@ -23,17 +23,13 @@ constexpr uint64_t block_header_bytes = 64;
 // Rows of average length that a block of a sort shall have, as far as the memory allows.
 constexpr uint64_t rows_per_block = 32;
 
-// The length of a block, of at least `least_bytes`, that a row fits.
+// The length of a block, of at least `least_bytes`, that a row fits: a power of two, but those of very long rows are
+// little longer than these, since memory has room for a few of them only.
 constexpr uint64_t block_for_row(uint64_t row_bytes, uint64_t least_bytes) {
   constexpr uint64_t longest_row = uint64_t{1} << 62;  // longer ones have no block that could be named
-  return std::max(least_bytes, std::bit_ceil(std::min(row_bytes, longest_row) + block_header_bytes));
-}
-
-// The same in a sort, where memory is divided into blocks: those of very long rows are little longer than these.
-constexpr uint64_t sort_block_for_row(uint64_t row_bytes, uint64_t least_bytes) {
   constexpr uint64_t step = 64 * KiB;
-  if (row_bytes < MiB) return block_for_row(row_bytes, least_bytes);
-  return std::max(least_bytes, (row_bytes + block_header_bytes + step - 1) / step * step);
+  const uint64_t needed = std::min(row_bytes, longest_row) + block_header_bytes;
+  return std::max(least_bytes, needed <= MiB ? std::bit_ceil(needed) : (needed + step - 1) / step * step);
 }
 
 // With their strings, and in `average_bytes` with their entry of the index.
@@ -46,7 +42,7 @@ struct row_lengths {
 // it.
 constexpr uint64_t block_for_rows(const row_lengths& rows, uint64_t least_bytes, uint64_t most) {
   const uint64_t comfortable = rows.average_bytes > most / rows_per_block ? most : rows_per_block * rows.average_bytes;
-  return std::max(sort_block_for_row(rows.longest_bytes, least_bytes), std::bit_ceil(comfortable));
+  return std::max(block_for_row(rows.longest_bytes, least_bytes), std::bit_ceil(comfortable));
 }
 
 // Blocks of one stream that are allocated side by side on a disk.

@@ -39,15 +39,25 @@ constexpr uint32_t container_block(uint64_t row_bytes, uint64_t chosen) {
   return static_cast<uint32_t>(std::min(block_for_row(row_bytes, chosen), longest_stored_block));
 }
 
-// Write buffers for blocks of this length, in so much memory; with 2 + depth / 2 on each disk writing doesn't wait.
+// Write buffers for blocks of this length, in so much memory; with 2 + depth / 2 on each disk writing doesn't wait. Of
+// very long rows that don't fit there is one at a time.
 constexpr unsigned write_buffers_within(uint64_t memory_bytes, uint64_t block_bytes, unsigned num_disks,
                                         unsigned disk_depth) {
+  if (block_bytes > std::max(memory_bytes, longest_container_block)) return 1;
   const uint64_t enough = uint64_t{num_disks} * (2 + disk_depth / 2);
   return static_cast<unsigned>(std::clamp<uint64_t>(memory_bytes / block_bytes, 2, std::max<uint64_t>(2, enough)));
 }
 
 // A queue writes and reads at once.
 constexpr unsigned queue_write_buffers = 2, queue_read_buffers = 4;
+struct queue_buffers {
+  unsigned write = queue_write_buffers, read = queue_read_buffers;
+};
+// Of blocks that are longer than the queue chose them, since a row is: as few as will do where others don't fit.
+constexpr queue_buffers buffers_of_queue(uint64_t block_bytes, uint64_t memory_bytes) {
+  const bool fit = (queue_write_buffers + queue_read_buffers) * block_bytes <= memory_bytes;
+  return fit || block_bytes <= choose_block(memory_bytes) ? queue_buffers() : queue_buffers{1, 2};
+}
 // Of a queue that may keep `kept_bytes` of rows: what stays beside the buffers.
 constexpr uint64_t rows_of_queue(uint64_t memory_bytes, uint64_t kept_bytes, uint64_t block_bytes) {
   const uint64_t buffers = (queue_write_buffers + queue_read_buffers) * block_bytes;

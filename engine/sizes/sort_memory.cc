@@ -31,7 +31,7 @@ uint64_t least_blocks(const half_budget& budget) { return 4 + (budget.compressed
 
 // A buffer for each run, and two to write with.
 merger_sizes divide_among_the_longest(const half_budget& budget, merger_sizes out) {
-  const uint64_t memory = budget.memory_bytes + std::min(budget.block_bytes, long_buffers_allowance);
+  const uint64_t memory = budget.memory_bytes + std::min(budget.block_bytes, budget.uncounted.long_buffers);
   out.fits = budget.memory_bytes >= least_merge_memory(budget);
   out.slice_bytes = 4 * KiB;
   out.lookahead = 0;
@@ -46,6 +46,7 @@ merger_sizes divide_among_the_longest(const half_budget& budget, merger_sizes ou
 creator_sizes divide_creator(const half_budget& budget, uint64_t merge_bytes, uint64_t kept_bytes) {
   creator_sizes out;
   out.block_bytes = static_cast<uint32_t>(budget.block_bytes);
+  out.uncounted = budget.uncounted;
   const uint64_t most = std::max<uint64_t>(16, unhindered_write_buffers(budget.num_disks, budget.disk_depth));
   out.write_buffers =
       static_cast<unsigned>(std::clamp<uint64_t>(budget.memory_bytes / 8 / budget.block_bytes, 2, most));
@@ -75,7 +76,7 @@ creator_sizes creator_for_rows(const creator_sizes& creator, const row_lengths& 
       static_cast<unsigned>(std::clamp<uint64_t>(budget.memory_bytes / 8 / needed, 2, creator.write_buffers));
   const uint64_t before = buffers_bytes(budget, creator.write_buffers, creator.block_bytes);
   const uint64_t buffers = buffers_bytes(budget, out.write_buffers, needed) + num_held_rows(budget) * needed;
-  if (out.write_buffers * needed > budget.memory_bytes / 8 || buffers > before + long_buffers_allowance)
+  if (out.write_buffers * needed > budget.memory_bytes / 8 || buffers > before + budget.uncounted.long_buffers)
     out.half_bytes = std::min(out.half_bytes, half_beside(budget, buffers));
   out.least_memory = std::max(creator.least_memory, blocks_of_long_rows * needed);
   return out;
@@ -84,12 +85,13 @@ creator_sizes creator_for_rows(const creator_sizes& creator, const row_lengths& 
 merger_sizes divide_merger(const half_budget& budget) {
   merger_sizes out;
   out.block_bytes = static_cast<uint32_t>(budget.block_bytes);
+  out.uncounted = budget.uncounted;
   const uint64_t for_slices = budget.memory_bytes / 4;
   out.slice_bytes = std::clamp<uint64_t>(for_slices / tickets_in_flight(budget.threads) / 2, 4 * KiB, 1 * MiB);
   // Where blocks are long, two write buffers and what is held may take more than slices leave.
   const uint64_t taken = (budget.threads + 1) * out.slice_bytes + num_filled_buffers(budget) * budget.block_bytes;
   const uint64_t beside = taken + (2 + num_held_rows(budget)) * budget.block_bytes;
-  const uint64_t beyond = beside - std::min(beside, for_slices + long_buffers_allowance);
+  const uint64_t beyond = beside - std::min(beside, for_slices + budget.uncounted.long_buffers);
   constexpr uint64_t most_buffers = 1U << 20;
   const uint64_t for_blocks = budget.memory_bytes - std::min(budget.memory_bytes, for_slices + beyond);
   const uint64_t total = std::min(for_blocks / budget.block_bytes, most_buffers);
@@ -105,18 +107,19 @@ merger_sizes divide_merger(const half_budget& budget) {
 }
 
 uint64_t least_merge_memory(const half_budget& budget) {
-  return least_blocks(budget) * budget.block_bytes - std::min(budget.block_bytes, long_buffers_allowance);
+  return least_blocks(budget) * budget.block_bytes - std::min(budget.block_bytes, budget.uncounted.long_buffers);
 }
 
 uint64_t longest_merged_block(const half_budget& budget) {
   const uint64_t blocks = least_blocks(budget);
   const uint64_t short_ones = budget.memory_bytes / (blocks - 1);
-  return short_ones <= long_buffers_allowance ? short_ones : (budget.memory_bytes + long_buffers_allowance) / blocks;
+  return short_ones <= budget.uncounted.long_buffers ? short_ones
+                                                     : (budget.memory_bytes + budget.uncounted.long_buffers) / blocks;
 }
 
 uint64_t longest_rows_memory(const half_budget& budget) {
   const uint64_t beside = buffers_bytes(budget, 2, budget.block_bytes) + num_held_rows(budget) * budget.block_bytes -
-                          std::min(budget.block_bytes, long_buffers_allowance);
+                          std::min(budget.block_bytes, budget.uncounted.long_buffers);
   return budget.memory_bytes - std::min(budget.memory_bytes, beside);
 }
 

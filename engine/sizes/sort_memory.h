@@ -26,13 +26,20 @@ constexpr uint64_t shortest_sort_block = 16 * KiB;
 // With so many blocks of the longest rows two runs and more are merged, and read ahead.
 constexpr uint64_t blocks_of_long_rows = 8;
 
-// The first key of each block stays in memory. So much of that doesn't count, so that tiny budgets work: far less than
-// what a job may take beyond its budget.
-constexpr uint64_t first_keys_allowance = 8 * MiB;
-
-// Nor does so much of what longer blocks take in write buffers, so that rows which are only a little long have the run
-// buffer that short ones have.
-constexpr uint64_t long_buffers_allowance = 16 * MiB;
+// What doesn't count of what a half takes: far less than what a job may take beyond its budget.
+struct uncounted_bytes {
+  // Of blocks, which stay in memory: so that tiny budgets work.
+  uint64_t first_keys = 8 * MiB;
+  // Write buffers of longer blocks: so that rows which are only a little long have the run buffer that short ones have.
+  uint64_t long_buffers = 16 * MiB;
+};
+// Of each where so many halves work, or wait with their runs, at the same time: more than two share what two have.
+constexpr uncounted_bytes uncounted_of(uint64_t halves) {
+  constexpr uint64_t two = 2;
+  const uncounted_bytes each;
+  const uint64_t sharing = halves > two ? halves : two;
+  return {each.first_keys * two / sharing, each.long_buffers * two / sharing};
+}
 
 struct half_budget {
   uint64_t memory_bytes = 0;
@@ -42,6 +49,7 @@ struct half_budget {
   unsigned threads = 1;
   bool compressed = false;  // the runs
   bool folds = false;       // rows with equal keys become one; two of the rows that are sorted by index are held for it
+  uncounted_bytes uncounted = {};
 };
 
 struct creator_sizes {
@@ -58,6 +66,7 @@ struct creator_sizes {
   uint64_t longest_beside_kept = 0;  // the same where as much stays as may
   uint64_t comfortable_block = 0;    // that many rows of average length may make, so that many runs are merged
   uint64_t least_memory = 0;         // with which it works
+  uncounted_bytes uncounted = {};
 };
 
 struct merger_sizes {
@@ -69,6 +78,7 @@ struct merger_sizes {
   unsigned write_buffers = 2;  // of an intermediate merge
   bool fits = false;           // at least two runs can be merged: of the longest rows, with a buffer for each
   uint64_t kept_bytes = 0;     // more memory, for long rows, where nothing has stayed there
+  uncounted_bytes uncounted = {};
 };
 
 // One run for each half; `merge_bytes` is the memory of the other half of the sort, which has `kept_bytes` more where

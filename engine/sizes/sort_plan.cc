@@ -149,7 +149,8 @@ half_budget budget_of(const sort_request& r, uint64_t memory_bytes, uint64_t blo
           .disk_depth = r.disk_depth,
           .threads = r.threads,
           .compressed = r.compressed,
-          .folds = r.dedups};
+          .folds = r.dedups,
+          .uncounted = uncounted_of(r.halves)};
 }
 
 // How both halves divide their memory, and how the merger will for rows with the strings that are expected.

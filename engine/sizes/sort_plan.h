@@ -47,6 +47,7 @@ struct sort_request {
   unsigned num_disks = 1;
   unsigned disk_depth = 8;  // transfers under way per disk
   unsigned threads = 1;
+  uint64_t halves = 2;  // of sorts that work, or wait with their runs, at the same time
 };
 
 struct sort_plan {

@@ -11,8 +11,10 @@ namespace flowrun::sort {
 namespace {
 
 merger_memory checked(const sort_resources& resources, const sizes::merger_sizes& sizes, bool folds = false) {
-  const sizes::half_budget least{
-      .block_bytes = sizes.block_bytes, .compressed = resources.coding.compresses(), .folds = folds};
+  const sizes::half_budget least{.block_bytes = sizes.block_bytes,
+                                 .compressed = resources.coding.compresses(),
+                                 .folds = folds,
+                                 .uncounted = sizes.uncounted};
   if (!sizes.fits)
     throw error(error_kind::resources,
                 fmt::format("{}merging blocks of {} needs at least {}, and has {}", message_start(resources),
@@ -28,7 +30,7 @@ merger_memory checked(const sort_resources& resources, const sizes::merger_sizes
 merger_memory memory_of(const sort_resources& resources) { return checked(resources, resources.merging); }
 
 merger_memory memory_of(const sort_resources& resources, uint32_t longest_block, uint64_t first_keys, bool folds) {
-  const uint64_t counted = first_keys - std::min(first_keys, sizes::first_keys_allowance);
+  const uint64_t counted = first_keys - std::min(first_keys, resources.merging.uncounted.first_keys);
   if (counted > resources.memory_bytes / 2)
     throw error(error_kind::resources,
                 fmt::format("{}what has to be known of the runs' blocks takes {}, more than half of the sort's memory",
@@ -41,7 +43,8 @@ merger_memory memory_of(const sort_resources& resources, uint32_t longest_block,
                                                           .disk_depth = resources.blocks->queue_depth(),
                                                           .threads = resources.threads,
                                                           .compressed = resources.coding.compresses(),
-                                                          .folds = folds});
+                                                          .folds = folds,
+                                                          .uncounted = resources.merging.uncounted});
   return checked(resources, sizes, folds);
 }
 

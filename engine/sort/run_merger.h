@@ -51,7 +51,7 @@ struct merger_memory : sizes::merger_sizes {
   runs::block_coding coding;
   block::prefetch_options prefetch;
 
-  runs::reading_memory reading() const { return {num_buffers, lookahead, coding, prefetch}; }
+  runs::reading_memory reading() const { return {num_buffers, lookahead, coding, prefetch, uncounted.long_buffers}; }
 };
 // As the merger was handed it. Throws error(resources) when two runs' blocks don't fit.
 merger_memory memory_of(const sort_resources& resources);

@@ -34,7 +34,7 @@ wide_intermediate_merge::wide_intermediate_merge(std::vector<runs::run> runs, co
         return row_slice_merger(std::move(runs), {}, settings, resources, large, slices);
       }()),
       writer_(*resources.blocks, block_bytes, memory.write_buffers, resources.coding),
-      rows_(writer_, settings.type, settings.key, resources.memory_bytes / 8 + sizes::first_keys_allowance),
+      rows_(writer_, settings.type, settings.key, resources.memory_bytes / 8 + memory.uncounted.first_keys),
       lanes_(slices, settings, resources.post, num_lanes(resources)) {
   if (!knows_first_rows_) writer_.forget_first_rows();
   writer_.begin_run();

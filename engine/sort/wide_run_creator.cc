@@ -53,7 +53,7 @@ class wide_run_creator final : public run_creator {
         rules_(settings_, bytes_of_stretch(resources.creating), pieces_of_a_stretch(resources)),
         room_{rules_.arena_bytes, resources.creating.block_bytes - sizes::block_header_bytes, false},
         sizes_(resources.creating),
-        first_rows_left_(std::max(keys_share_, resources.memory_bytes / 32) + sizes::first_keys_allowance),
+        first_rows_left_(std::max(keys_share_, resources.memory_bytes / 32) + resources.creating.uncounted.first_keys),
         finished_(*resources.blocks),
         lanes_(slices_, settings, resources.post, lanes_of(resources)),
         ring_(settings_, resources_,
@@ -130,7 +130,8 @@ class wide_run_creator final : public run_creator {
     return {.memory_bytes = resources_.memory_bytes,
             .block_bytes = block_bytes,
             .compressed = resources_.coding.compresses(),
-            .folds = settings_.folds()};
+            .folds = settings_.folds(),
+            .uncounted = resources_.creating.uncounted};
   }
   // For rows as long as this one, and those that take no longer blocks. One that is too long for any may still stay in
   // memory.

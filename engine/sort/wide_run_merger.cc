@@ -102,11 +102,13 @@ class wide_run_merger final : public run_merger {
       entries += r.blocks.num_bytes();
       first_rows += r.first_rows.size();
     }
-    const uint64_t least = sizes::least_merge_memory(
-        {.block_bytes = block_bytes_, .compressed = resources_.coding.compresses(), .folds = settings_.folds()});
+    const uint64_t least = sizes::least_merge_memory({.block_bytes = block_bytes_,
+                                                      .compressed = resources_.coding.compresses(),
+                                                      .folds = settings_.folds(),
+                                                      .uncounted = resources_.merging.uncounted});
     const uint64_t beside = resources_.memory_bytes - std::min(resources_.memory_bytes, least);
-    if (first_rows > resources_.memory_bytes / 4 + sizes::first_keys_allowance ||
-        entries + first_rows > beside + sizes::first_keys_allowance)
+    if (first_rows > resources_.memory_bytes / 4 + resources_.merging.uncounted.first_keys ||
+        entries + first_rows > beside + resources_.merging.uncounted.first_keys)
       for (runs::run& r : runs_.runs) r.forget_first_rows();
     const bool foretold = runs::know_first_rows(runs_.runs);
     merger_memory out = memory_of(resources_, block_bytes_, entries + (foretold ? first_rows : 0), settings_.folds());

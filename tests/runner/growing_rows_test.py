@@ -109,6 +109,21 @@ class growing_rows_test(process_test):
                 self.run_job({"g": rows, "j": node, "r": "{op: reduce, in: j, with: {let: {n: count()}}}"},
                              "--block-size", "64MiB", "--force-spill")
 
+    def test_sorts_that_work_at_the_same_time(self):
+        """What doesn't count of one sort's memory, for the first keys of its blocks and for long blocks, they share."""
+        nodes = {"g": generated(2500, k="i", t="concat(pad_left(string(rand(4, i)), 60000, 'a'), 'x')")}
+        for n in range(8):
+            nodes[f"s{n}"] = "{op: sort, in: g, with: {by: [t]}}"
+        nodes["c"] = f"{{op: concat, in: [{', '.join(f's{n}' for n in range(8))}]}}"
+        self.sums(nodes, "c", "t", 8 * 2500, 8 * 2500 * 60_001, "-m", "32MiB")
+
+    def test_very_long_rows_in_several_queues(self):
+        """A queue has as few buffers of their length as will do."""
+        nodes, num_bytes = long_texts("t", 40, 7)
+        nodes.update({f"m{n}": '{op: filter, in: t, with: {where: "k >= 0"}}' for n in range(6)})
+        nodes["c"] = f"{{op: concat, in: [{', '.join(f'm{n}' for n in range(6))}]}}"
+        self.sums(nodes, "c", "t", 6 * 40, 6 * num_bytes, "-j", 1)
+
     def test_a_sort_of_few_rows_that_become_long(self):
         longer = """{op: map, in: g, with: {k: k, t: "replace(s, 'a', pad_left('', 50000, 'x'))"}}"""
         nodes = {"g": generated(20, k="i", s="pad_left('', 20, 'a')"), "m": longer, "s": "{op: sort, in: m, with: {by: [t, k]}}"}
@@ -220,6 +235,16 @@ class growing_rows_test(process_test):
             "m": f"{{op: scan, in: g, with: {{state: {{t: \"''\"}}, set: {{t: \"concat(t, {X})\"}}, emit: {{k: k, t: t}}}}}}",
         }
         self.sums(nodes, "m", "t", 100, sum(range(1, 101)) * LONG)
+        # Variables that have 3 MB each are no rows, but as many of them take what a row may not.
+        many, _ = long_texts("t", 40, 3)
+        many.update({"m": "{op: scan, in: t, with: {state: {" + ", ".join(f"s{k}: \"''\"" for k in range(40)) + "}, set: {" +
+                     ", ".join(f's{k}: "if(k == {k}, t, s{k})"' for k in range(40)) + "}, emit: {t: s0}}}"})
+        self.write("job.yaml", "flowrun: 1\nname: growing\nnodes:\n" + "".join(f"  {name}: {node}\n" for name, node in many.items()) +
+                   "  w: {op: file.write_csv, in: m, with: {path: out.csv}}\n")
+        done = self.flowrun("job.yaml", "-q", "-m", "64MiB", "-j", 4, "-T", "scratch", "--report", "report.json")
+        self.assertEqual(done.returncode, 75, done.stderr[-300:])
+        self.assertIn("node 'm': the texts of its state take", done.stderr)
+        self.within_budget(self.report())
 
     def test_lookup(self):
         nodes = {
@@ -292,6 +317,15 @@ class growing_rows_test(process_test):
         report = self.run_job(numbered)
         self.assertEqual(int(report["results"][0]["value"]), (rows + 1) // 2)
 
+    def test_branches_of_long_batches_that_meet_again(self):
+        """A block from scratch is many batches for the first branch, before the second one gets any."""
+        nodes = {"g": generated(6_000_000, k="i"), "a": '{op: filter, in: g, with: {where: "k % 2 == 0"}}',
+                 "b": '{op: filter, in: g, with: {where: "k % 2 == 1"}}', "c": "{op: concat, in: [a, b]}",
+                 "l": '{op: map, in: c, with: {x: k, y: "k + 1"}}', "r": '{op: map, in: c, with: {u: k, v: "k + 2"}}',
+                 "z": "{op: zip, in: {left: l, right: r}}", "s": '{op: reduce, in: z, with: {let: {n: "count()", t: "sum(v - y)"}}}'}
+        report = self.run_job(nodes, "-m", "16MiB")
+        self.assertEqual([int(r["value"]) for r in report["results"]], [6_000_000, 6_000_000])
+
     def test_merge_and_concat(self):
         nodes, rows, num_bytes = texts(3, MANY_WORDS)
         both = {**nodes, **{f"{name}2": node.replace("in: g,", "in: g2,") for name, node in nodes.items()}}
@@ -322,6 +356,15 @@ class growing_rows_test(process_test):
             "a": '{op: group_pairs, in: g, with: {by: [], let: {x: "concat(a.t, b.t)"}}}',
         }
         self.sums(nodes, "a", "x", count * (count - 1) // 2, count * (count - 1) * 5001)
+
+    def test_a_join_with_one_very_long_row_of_each_key(self):
+        """One row is no group that may be too large, however long it is."""
+        nodes, num_bytes = long_texts("t", 12, 6.5)
+        nodes.update({"s": "{op: sort, in: t, with: {by: [t]}}", "n": "{op: scan, in: s, with: {number: id}}",
+                      "right": "{op: check, in: n, with: {sorted: [id]}}", "g": generated(24, id="i / 2"),
+                      "left": "{op: check, in: g, with: {sorted: [id]}}",
+                      "j": "{op: join, in: {left: left, right: right}, with: {by: [id]}}"})
+        self.sums(nodes, "j", "t", 24, 2 * num_bytes)
 
     def test_pq_scan(self):
         columns = ", ".join(f'c{n}: "node + {n}"' for n in range(1000))

@@ -25,7 +25,7 @@ class join_group {
     parts_.clear();
     current_ = {};
     too_large_ = false;
-    num_bytes_ = 0;
+    num_bytes_ = num_rows_ = 0;
     builder_.take();
     first_row_ = rows.slice(first, 1);
   }
@@ -40,7 +40,9 @@ class join_group {
       current_ = rows.slice(first, count);
     }
     num_bytes_ += bytes_of(rows, first, count);
-    if (num_bytes_ <= memory_bytes_) return;
+    num_rows_ += count;
+    // A single row, however long, is in memory anyway.
+    if (num_bytes_ <= memory_bytes_ || num_rows_ == 1) return;
     too_large_ = true;
     parts_.clear();
     builder_.take();
@@ -83,6 +85,7 @@ class join_group {
   record::batch current_;  // slice of the right batch that is being read
   record::batch first_row_;
   uint64_t num_bytes_ = 0;  // of the rows kept, with their strings
+  uint64_t num_rows_ = 0;
   bool too_large_ = false;
 };
 

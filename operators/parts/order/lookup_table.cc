@@ -21,6 +21,9 @@ constexpr uint64_t chunk_bytes = 64 * KiB;
 constexpr uint64_t slack_keys = 4096;     // gaps that even a nearly empty array may have
 constexpr uint64_t heap_step = 64 * KiB;  // how often the memory is looked at
 constexpr size_t ahead = 16;              // lookups whose memory is under way
+// What is left of an array while its rows move may take so much beside the table that they move to: each chunk makes
+// room when it is done, but the slots for its rows may take more. No more is kept to be used again.
+constexpr uint64_t moving_allowance = 16 * MiB;
 
 record::row_type without(const record::row_type& type, size_t column) {
   std::vector<record::column> columns;
@@ -73,7 +76,7 @@ uint64_t lookup_table::memory_bytes() const {
 }
 
 void lookup_table::check_memory(uint64_t more) const {
-  const uint64_t needed = memory_bytes() + more;
+  const uint64_t needed = memory_bytes() + more + moving_bytes_ - std::min(moving_bytes_, moving_allowance);
   if (needed <= most_bytes_) return;
   throw error(error_kind::resources,
               fmt::format("node '{}': the table '{}' takes {} after {} rows, and its memory is {}", node_, input_,
@@ -97,11 +100,13 @@ std::byte* lookup_table::place_for(uint64_t place) {
   }
   if (chunks_[chunk] == nullptr) {
     const uint64_t num_bytes = bytes_per_chunk();
-    check_memory(num_bytes);
-    if (!spare_.empty() && num_bytes <= bytes_of_spare_) {
+    if (!spare_.empty()) {
       chunks_[chunk] = std::move(spare_.back());
       spare_.pop_back();
+      moving_bytes_ -= bytes_of_spare_;
+      check_memory(0);
     } else {
+      check_memory(num_bytes);
       chunks_[chunk] = std::make_shared<std::byte[]>(std::max<uint64_t>(num_bytes, 1));
     }
   }
@@ -188,23 +193,32 @@ void lookup_table::add_to_array(const record::batch& rows) {
 
 // Keys turned out not to be dense, or their gaps take too much: what is there moves into a hash table. Each chunk is
 // used again as soon as its rows have moved, so that there are never two tables. (Freed, it might go back to the memory
-// of another thread, where this one finds no room.)
+// of another thread, where this one finds no room: only those that are too short for that are.)
 void lookup_table::become_hash() {
   bytes_of_spare_ = bytes_per_chunk();
   std::vector<std::shared_ptr<std::byte[]>> chunks = std::exchange(chunks_, {});
   const std::vector<uint64_t> present = std::exchange(present_, {});
+  moving_bytes_ = bytes_of_spare_ * static_cast<uint64_t>(std::count_if(chunks.begin(), chunks.end(),
+                                                                        [](const auto& c) { return c != nullptr; }));
   const record::row_type values = std::exchange(stored_, type_);
   const uint64_t per_chunk = rows_per_chunk();
   chunk_shift_ = chunk_shift(stored_);
   is_array_ = may_become_hash_ = false;
+  const bool used_again = bytes_per_chunk() <= bytes_of_spare_;
   num_rows_ = 0;
   const record::column& key_column = type_[keys_[0]];
   uint64_t first_left = 0;  // chunk
   for (uint64_t word = 0; word < present.size(); ++word)
     for (uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
       const uint64_t key = word * 64 + static_cast<uint64_t>(std::countr_zero(bits));
-      for (; first_left < key / per_chunk; ++first_left)
-        if (chunks[first_left] != nullptr) spare_.push_back(std::move(chunks[first_left]));
+      for (; first_left < key / per_chunk; ++first_left) {
+        if (chunks[first_left] == nullptr) continue;
+        if (used_again && spare_.size() * bytes_of_spare_ < moving_allowance)
+          spare_.push_back(std::move(chunks[first_left]));
+        else
+          moving_bytes_ -= bytes_of_spare_;
+        chunks[first_left] = nullptr;
+      }
       const std::byte* from = chunks[key / per_chunk].get() + (key % per_chunk) * values.row_bytes();
       std::byte* to = place_for(num_rows_);
       std::memcpy(to + key_column.offset, &key, key_column.type.num_bytes);
@@ -216,6 +230,7 @@ void lookup_table::become_hash() {
       insert(num_rows_++);
     }
   spare_.clear();
+  moving_bytes_ = 0;
 }
 
 void lookup_table::add_to_hash(const record::batch& rows) {

@@ -93,6 +93,7 @@ class lookup_table {
   std::vector<std::shared_ptr<std::byte[]>> chunks_;  // null where an array has none yet
   std::vector<std::shared_ptr<std::byte[]>> spare_;   // chunks of an array whose rows have moved
   uint64_t bytes_of_spare_ = 0;                       // of each
+  uint64_t moving_bytes_ = 0;                         // of these, and of the chunks whose rows haven't moved yet
   growing_bytes heap_;                                // of the stored strings
   std::vector<uint64_t> present_;                     // array: a bit per key
   std::vector<slot> slots_;                           // hash: a power of two

@@ -133,18 +133,20 @@ TEST(external_queue, what_fits_stays_in_memory) {
 TEST(external_queue, a_slice_keeps_no_whole_batch) {
   const row_type type = record::type_of({{"k", "u64"}});
   scratch_rig rig;
-  external_queue queue(type, rig.blocks(), 16 * MiB);
-  std::vector<batch> slices;
-  std::vector<std::weak_ptr<const void>> owners;
-  for (batch& b : some_rows(rig.pool(), {type, 0}, 100'000, 3)) {
-    slices.push_back(b.slice(b.num_rows / 2, 1));
-    owners.push_back(b.owner);
+  for (const size_t part : {30'000, 2}) {
+    external_queue queue(type, rig.blocks(), 16 * MiB);
+    std::vector<batch> slices;
+    std::vector<std::weak_ptr<const void>> owners;
+    for (batch& b : some_rows(rig.pool(), {type, 0}, 100'000, 3)) {
+      slices.push_back(b.slice(b.num_rows / 2, std::max<size_t>(b.num_rows / part, 1)));
+      owners.push_back(b.owner);
+    }
+    const std::vector<std::string> expected = record::contents_of(type, slices);
+    push_all(queue, std::move(slices));
+    slices.clear();
+    for (const auto& owner : owners) EXPECT_TRUE(owner.expired());
+    EXPECT_EQ(read_all(queue, type), expected);
   }
-  const std::vector<std::string> expected = record::contents_of(type, slices);
-  push_all(queue, std::move(slices));
-  slices.clear();
-  for (const auto& owner : owners) EXPECT_TRUE(owner.expired());
-  EXPECT_EQ(read_all(queue, type), expected);
 }
 
 TEST(external_queue, goes_back_to_memory_once_scratch_is_read) {

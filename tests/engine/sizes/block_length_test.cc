@@ -8,11 +8,14 @@
 namespace flowrun::sizes {
 namespace {
 
-TEST(block_for_row, is_the_shortest_power_of_two_with_room_for_the_header) {
+TEST(block_for_row, is_a_power_of_two_with_room_for_the_header_and_little_longer_than_long_rows) {
   EXPECT_EQ(block_for_row(1, 64 * KiB), 64 * KiB);
   EXPECT_EQ(block_for_row(64 * KiB - 64, 64 * KiB), 64 * KiB);
   EXPECT_EQ(block_for_row(64 * KiB - 63, 64 * KiB), 128 * KiB);
   EXPECT_EQ(block_for_row(5000, 12 * KiB), 12 * KiB);  // asked for
+  EXPECT_EQ(block_for_row(MiB - 64, 64 * KiB), MiB);
+  EXPECT_EQ(block_for_row(MiB - 63, 64 * KiB), MiB + 64 * KiB);
+  EXPECT_EQ(block_for_row(5 * MiB, 64 * KiB), 5 * MiB + 64 * KiB);
   EXPECT_GT(block_for_row(UINT64_MAX, 4096), uint64_t{1} << 61);
 }
 

@@ -21,53 +21,72 @@ TEST(merger_sizes, fit_and_leave_room_to_read_ahead) {
   }
 }
 
+constexpr unsigned numbers_of_halves[] = {1, 4, 3000};
+
+TEST(uncounted_of, halves_is_no_more_together_than_two_have) {
+  for (const unsigned halves : {3U, 7U, 3000U}) {
+    EXPECT_LE(halves * uncounted_of(halves).first_keys, 2 * uncounted_bytes().first_keys);
+    EXPECT_LE(halves * uncounted_of(halves).long_buffers, 2 * uncounted_bytes().long_buffers);
+  }
+  for (const unsigned halves : {0U, 1U, 2U}) {
+    EXPECT_EQ(uncounted_of(halves).first_keys, uncounted_bytes().first_keys);
+    EXPECT_EQ(uncounted_of(halves).long_buffers, uncounted_bytes().long_buffers);
+  }
+}
+
 TEST(merger_sizes, fit_with_the_least_memory_that_is_named_and_not_with_less) {
-  for (const unsigned num_disks : {1U, 4U, 64U})
-    for (const bool compressed : {false, true})
-      for (uint64_t block = 4 * KiB; block <= 64 * MiB; block *= 2) {
-        half_budget b{.block_bytes = block, .num_disks = num_disks, .threads = 3, .compressed = compressed};
-        b.memory_bytes = least_merge_memory(b);
-        EXPECT_TRUE(divide_merger(b).fits);
-        b.memory_bytes -= 1;
-        EXPECT_FALSE(divide_merger(b).fits);
-      }
+  for (const unsigned halves : numbers_of_halves)
+    for (const unsigned num_disks : {1U, 4U, 64U})
+      for (const bool compressed : {false, true})
+        for (uint64_t block = 4 * KiB; block <= 64 * MiB; block *= 2) {
+          half_budget b{.block_bytes = block, .num_disks = num_disks, .threads = 3, .compressed = compressed};
+          b.uncounted = uncounted_of(halves);
+          b.memory_bytes = least_merge_memory(b);
+          EXPECT_TRUE(divide_merger(b).fits);
+          b.memory_bytes -= 1;
+          EXPECT_FALSE(divide_merger(b).fits);
+        }
 }
 
 // Blocks of the runs, of writing and of coding, and rows that are held, together take no more than there is.
 TEST(merger_sizes, of_the_longest_rows_have_a_buffer_for_each_run) {
-  for (const bool compressed : {false, true})
-    for (const bool folds : {false, true})
-      for (uint64_t block = MiB; block <= 64 * MiB; block += 3 * MiB) {
-        half_budget b{.block_bytes = block, .threads = 3, .compressed = compressed, .folds = folds};
-        for (b.memory_bytes = least_merge_memory(b); b.memory_bytes < 20 * block; b.memory_bytes += block / 3) {
-          const merger_sizes m = divide_merger(b);
-          EXPECT_TRUE(m.fits);
-          EXPECT_GE(m.fan_in, 2U);
-          EXPECT_GE(m.num_buffers, m.fan_in + m.lookahead);
-          // Those that are read ahead while blocks are decoded are among the buffers, but for the longest.
-          const uint64_t coding = !compressed ? 0 : m.lookahead > 0 ? 1 : 2;
-          const uint64_t slices = m.lookahead > 0 ? 4 * m.slice_bytes : 0;
-          EXPECT_LE((m.num_buffers + 2 + coding + (folds ? 2 : 0)) * block + slices,
-                    b.memory_bytes + long_buffers_allowance)
-              << block << " " << b.memory_bytes;
+  for (const unsigned halves : numbers_of_halves)
+    for (const bool compressed : {false, true})
+      for (const bool folds : {false, true})
+        for (uint64_t block = MiB; block <= 64 * MiB; block += 3 * MiB) {
+          half_budget b{.block_bytes = block, .threads = 3, .compressed = compressed, .folds = folds};
+          b.uncounted = uncounted_of(halves);
+          for (b.memory_bytes = least_merge_memory(b); b.memory_bytes < 20 * block; b.memory_bytes += block / 3) {
+            const merger_sizes m = divide_merger(b);
+            EXPECT_TRUE(m.fits);
+            EXPECT_GE(m.fan_in, 2U);
+            EXPECT_GE(m.num_buffers, m.fan_in + m.lookahead);
+            // Those that are read ahead while blocks are decoded are among the buffers, but for the longest.
+            const uint64_t coding = !compressed ? 0 : m.lookahead > 0 ? 1 : 2;
+            const uint64_t slices = m.lookahead > 0 ? 4 * m.slice_bytes : 0;
+            EXPECT_LE((m.num_buffers + 2 + coding + (folds ? 2 : 0)) * block + slices,
+                      b.memory_bytes + b.uncounted.long_buffers)
+                << block << " " << b.memory_bytes;
+          }
         }
-      }
 }
 
 // The longest blocks that run creation may make can be merged, and two rows of them fit its memory.
 TEST(longest_merged_block, is_what_the_least_memory_says) {
-  for (const bool compressed : {false, true})
-    for (const bool folds : {false, true})
-      for (uint64_t memory = MiB; memory < GiB; memory += memory / 3 + 4096) {
-        half_budget b{.memory_bytes = memory, .compressed = compressed, .folds = folds};
-        b.block_bytes = longest_merged_block(b);
-        EXPECT_LE(least_merge_memory(b), memory);
-        EXPECT_GE(longest_rows_memory(b), 2 * b.block_bytes);
-        EXPECT_LE(longest_rows_memory(b) + (2 + compressed + 2 * folds) * b.block_bytes,
-                  memory + long_buffers_allowance);
-        ++b.block_bytes;
-        EXPECT_GT(least_merge_memory(b), memory);
-      }
+  for (const unsigned halves : numbers_of_halves)
+    for (const bool compressed : {false, true})
+      for (const bool folds : {false, true})
+        for (uint64_t memory = MiB; memory < GiB; memory += memory / 3 + 4096) {
+          half_budget b{.memory_bytes = memory, .compressed = compressed, .folds = folds};
+          b.uncounted = uncounted_of(halves);
+          b.block_bytes = longest_merged_block(b);
+          EXPECT_LE(least_merge_memory(b), memory);
+          EXPECT_GE(longest_rows_memory(b), 2 * b.block_bytes);
+          EXPECT_LE(longest_rows_memory(b) + (2 + compressed + 2 * folds) * b.block_bytes,
+                    memory + b.uncounted.long_buffers);
+          ++b.block_bytes;
+          EXPECT_GT(least_merge_memory(b), memory);
+        }
 }
 
 TEST(creator_sizes, make_no_block_longer_than_the_merger_can_read) {
@@ -136,7 +155,8 @@ TEST(creator_sizes, stay_when_the_same_rows_ask_again) {
         EXPECT_GE(once.block_bytes, row + block_header_bytes);
         const uint64_t buffers = once.write_buffers + (compressed ? 1 : 0);
         const bool pays = once.write_buffers * uint64_t{once.block_bytes} > memory / 8;
-        EXPECT_LE(2 * once.half_bytes + buffers * once.block_bytes, memory + (pays ? 0 : long_buffers_allowance));
+        EXPECT_LE(2 * once.half_bytes + buffers * once.block_bytes,
+                  memory + (pays ? 0 : uncounted_bytes().long_buffers));
       }
 }
 

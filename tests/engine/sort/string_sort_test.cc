@@ -160,7 +160,7 @@ TEST(string_sort, runs_keep_no_more_of_their_first_rows_than_they_may) {
   const runs::sorted_runs made = runs_of(rig, sort_by(lines, columns({0})), input);
   uint64_t kept = 0;
   for (const runs::run& r : made.runs) kept += r.first_rows.capacity();
-  EXPECT_LE(kept, sizes::first_keys_allowance + place.memory_bytes / 8);
+  EXPECT_LE(kept, sizes::uncounted_bytes().first_keys + place.memory_bytes / 8);
   EXPECT_FALSE(runs::know_first_rows(made.runs));
 }
 
