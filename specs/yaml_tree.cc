@@ -6,6 +6,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <deque>
 #include <new>
 #include <sstream>
@@ -33,6 +34,18 @@ struct open_collection {
   std::unordered_map<std::string, int> key_lines;
 };
 
+// In "…", yaml-cpp makes the escapes \_ and \N single bytes: U+00A0 and U+0085 in Latin-1. All else is UTF-8.
+std::string with_whole_characters(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) out += '\xC2';
+    out += text.substr(0, std::max<size_t>(length, 1));
+    text.remove_prefix(std::max<size_t>(length, 1));
+  }
+  return out;
+}
+
 class tree_builder final : public YAML::EventHandler {
  public:
   tree_builder(const source_text& source, fault_sink& faults, std::string_view origin)
@@ -42,7 +55,7 @@ class tree_builder final : public YAML::EventHandler {
   Value take() {
     for (const Position& position : complex_keys_)
       faults_.add(position, "a key that is a list or a map", "key: value",
-                  "put text that holds any of [ ] { } , in quotes");
+                  "put text that holds any of [ ] { } , ? in quotes");
     return std::move(root_);
   }
   // Where the last key or value began.
@@ -89,7 +102,8 @@ class tree_builder final : public YAML::EventHandler {
   }
 
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
-                const std::string& text) override {
+                const std::string& as_read) override {
+    const std::string& text = is_utf8(as_read) ? as_read : repaired_ = with_whole_characters(as_read);
     charge(1, text.size(), mark);
     check_tag(tag, mark);
     const bool quoted = tag != "?";
@@ -271,6 +285,7 @@ class tree_builder final : public YAML::EventHandler {
   uint64_t num_values_ = 0;
   uint64_t text_bytes_ = 0;
   Position last_position_;
+  std::string repaired_;                // of the scalar that is being read
   std::vector<Position> complex_keys_;  // reported at the end: yaml-cpp takes a bracket that is never closed for a key
 };
 

@@ -46,6 +46,20 @@ TEST(yaml_traps, a_key_without_a_space_behind_its_colon) {
               ElementsAre("3:24 a space is missing after the colon in 'with:{by: y}'"));
 }
 
+TEST(yaml_traps, escapes_are_characters_of_utf8) {
+  fault_sink faults("job.yaml");
+  const auto tree = read_yaml(source_text("a: \"1\\_2\\N3\\L4\\xA05\\u00e96\"\n\"k\\_\": 1\n"), faults);
+  ASSERT_TRUE(tree && faults.take().empty());
+  EXPECT_EQ(text(tree->map().entries(0).value()),
+            "1\xC2\xA0"
+            "2\xC2\x85"
+            "3\xE2\x80\xA8"
+            "4\xC2\xA0"
+            "5\xC3\xA9"
+            "6");
+  EXPECT_EQ(tree->map().entries(1).key(), "k\xC2\xA0");
+}
+
 TEST(yaml_traps, text_after_the_document_is_a_fault) {
   EXPECT_THAT(faults_in("{flowrun: 1, nodes: {a: {op: generate}}}\nb: 1\n"),
               ElementsAre(StartsWith("2:1 text after the end of the job")));
