@@ -1,7 +1,9 @@
 #include "runner/environment_mask.h"
 
 #include <algorithm>
+#include <array>
 
+#include "engine/base/excerpt.h"
 #include "specs/message_texts.h"
 
 namespace flowrun::runner {
@@ -23,6 +25,12 @@ std::string without_control_characters(std::string text) {
   return text;
 }
 
+// As quoted_excerpt() writes it.
+std::string as_excerpt(const std::string& text) {
+  const std::string quoted = quoted_excerpt(text, text.size());
+  return quoted.substr(1, quoted.size() - 2);
+}
+
 // In names of files and labels of graphs.
 std::string escaped(std::string_view text) {
   std::string out;
@@ -33,15 +41,25 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// A message shows the first bytes of the value, and that there is more.
+// A message shows the first bytes of the value, and that there is more: it…, or "it"….
 void replace_cut(std::string& text, std::string_view value, std::string_view by) {
-  for (size_t at = text.find(cut_mark); at != std::string::npos; at = text.find(cut_mark, at + 1))
-    for (size_t length = std::min(value.size(), at); length >= least_bytes; --length) {
-      if (text.compare(at - length, length, value, 0, length) != 0) continue;
-      text.replace(at - length, length, by);
-      at = text.find(cut_mark, at - length);
+  for (size_t at = text.find(cut_mark); at != std::string::npos; at = text.find(cut_mark, at + 1)) {
+    const size_t end = at > 0 && text[at - 1] == '"' ? at - 1 : at;
+    for (size_t length = std::min(value.size(), end); length >= least_bytes; --length) {
+      if (text.compare(end - length, length, value, 0, length) != 0) continue;
+      text.replace(end - length, length, by);
+      at = text.find(cut_mark, end - length);
       break;
     }
+  }
+}
+
+// Names that stand in the job as they are, and words of the program's own: no value of the environment is in them.
+bool is_identifier(std::string_view field) {
+  constexpr std::array<std::string_view, 14> fields = {"id",         "op",        "role",   "node",    "nodes",
+                                                       "from",       "from_port", "to",     "to_port", "part",
+                                                       "fused_with", "inside",    "status", "state"};
+  return std::find(fields.begin(), fields.end(), field) != fields.end();
 }
 
 }  // namespace
@@ -50,7 +68,8 @@ void environment_mask::add(const std::vector<specs::environment_value>& values) 
   for (const specs::environment_value& v : values) {
     if (v.value.empty()) continue;
     const std::string shown = "${env:" + v.name + "}";
-    for (const std::string& form : {v.value, without_control_characters(v.value), escaped(v.value)})
+    for (const std::string& form :
+         {v.value, without_control_characters(v.value), escaped(v.value), as_excerpt(v.value)})
       if (std::none_of(hidden_.begin(), hidden_.end(), [&](const hidden& h) { return h.value == form; }))
         hidden_.push_back({form, shown});
   }
@@ -62,7 +81,7 @@ std::string environment_mask::masked(std::string_view text) const {
   std::string out(text);
   for (const hidden& h : hidden_) {
     if (h.value.size() < least_bytes) {
-      replace_all(out, "'" + h.value + "'", "'" + h.shown + "'");
+      for (const std::string quote : {"'", "\""}) replace_all(out, quote + h.value + quote, quote + h.shown + quote);
       continue;
     }
     replace_all(out, h.value, h.shown);
@@ -78,7 +97,9 @@ std::string environment_mask::masked_whole(std::string_view text) const {
 }
 
 void environment_mask::mask(google::protobuf::Message& message) const {
-  specs::change_texts(message, [this](const std::string& text) { return masked(text); });
+  specs::change_texts(message, [this](const std::string& text, std::string_view field) {
+    return is_identifier(field) ? text : masked(text);
+  });
 }
 
 }  // namespace flowrun::runner

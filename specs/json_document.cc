@@ -16,22 +16,12 @@ namespace {
 
 namespace pb = google::protobuf;
 
-std::string made_utf8(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const size_t length = utf8_length(text);
-    out += length > 0 ? text.substr(0, length) : "\xEF\xBF\xBD";
-    text.remove_prefix(length > 0 ? length : 1);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string json_document(const pb::Message& message) {
   const std::unique_ptr<pb::Message> copy(message.New());
   copy->CopyFrom(message);
-  change_texts(*copy, [](const std::string& text) { return is_utf8(text) ? text : made_utf8(text); });
+  change_texts(*copy, [](const std::string& text, std::string_view) { return is_utf8(text) ? text : made_utf8(text); });
   pb::util::JsonPrintOptions options;
   options.add_whitespace = true;
   options.preserve_proto_field_names = true;

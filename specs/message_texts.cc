@@ -7,7 +7,8 @@
 
 namespace flowrun::specs {
 
-void change_texts(google::protobuf::Message& message, const std::function<std::string(const std::string&)>& change) {
+void change_texts(google::protobuf::Message& message,
+                  const std::function<std::string(const std::string&, std::string_view)>& change) {
   using google::protobuf::FieldDescriptor;
   const auto* const reflection = message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -18,14 +19,14 @@ void change_texts(google::protobuf::Message& message, const std::function<std::s
     if (!text && !inner) continue;
     if (!f->is_repeated()) {
       if (text)
-        reflection->SetString(&message, f, change(reflection->GetString(message, f)));
+        reflection->SetString(&message, f, change(reflection->GetString(message, f), f->name()));
       else
         change_texts(*reflection->MutableMessage(&message, f), change);
       continue;
     }
     for (int i = 0; i < reflection->FieldSize(message, f); ++i) {
       if (text)
-        reflection->SetRepeatedString(&message, f, i, change(reflection->GetRepeatedString(message, f, i)));
+        reflection->SetRepeatedString(&message, f, i, change(reflection->GetRepeatedString(message, f, i), f->name()));
       else
         change_texts(*reflection->MutableRepeatedMessage(&message, f, i), change);
     }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace google::protobuf {
 class Message;
@@ -10,8 +11,9 @@ class Message;
 
 namespace flowrun::specs {
 
-// Puts change(text) in the place of each text of the message, and of the messages in it. Maps are left out: their keys
-// are words of operators, and no value is a text.
-void change_texts(google::protobuf::Message& message, const std::function<std::string(const std::string&)>& change);
+// Puts change(text, name of the field) in the place of each text of the message, and of the messages in it. Maps are
+// left out: their keys are words of operators, and no value is a text.
+void change_texts(google::protobuf::Message& message,
+                  const std::function<std::string(const std::string&, std::string_view)>& change);
 
 }  // namespace flowrun::specs

@@ -138,6 +138,16 @@ std::string_view front_of(std::string_view text, size_t most_bytes) {
   return text.substr(0, end);
 }
 
+std::string made_utf8(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    out += length > 0 ? text.substr(0, length) : "\xEF\xBF\xBD";
+    text.remove_prefix(length > 0 ? length : 1);
+  }
+  return out;
+}
+
 bool is_utf8(std::string_view text) {
   while (!text.empty()) {
     const size_t length = utf8_length(text);

@@ -26,6 +26,8 @@ bool check_text(std::string_view text, fault_sink& faults);
 // Bytes of the UTF-8 character at the front of `text`; 0 when it is none (RFC 3629: no overlong forms, no surrogates).
 size_t utf8_length(std::string_view text);
 bool is_utf8(std::string_view text);
+// With U+FFFD for each byte that is none.
+std::string made_utf8(std::string_view text);
 // At most so many bytes from the front of UTF-8 text: whole characters.
 std::string_view front_of(std::string_view text, size_t most_bytes);
 

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import socket
 import struct
 import time
@@ -324,6 +325,46 @@ nodes:
         self.assertEqual(done.returncode, 78)
         self.expect_hidden(done.stdout, done.stderr)
         self.assertIn("${env:TOKEN}", done.stderr)
+
+    def test_values_that_are_data_of_a_message(self):
+        """A row in a message shows texts in quotes, cut, and with escapes."""
+        job = """flowrun: 1
+params: {secret: {type: string, default: "${env:TOKEN}"}}
+nodes:
+  rows: {op: generate, with: {rows: 9, columns: {x: i, p: params.secret}}}
+  checked: {op: check, in: rows, with: {where: "x > 5"}}
+  most: {op: reduce, in: rows, with: {let: {p: max(p)}}}
+  out: {op: file.write_csv, in: checked, with: {path: out.csv}}
+"""
+        self.write("job.yaml", job)
+        for secret in ("token" * 24, "hun\tter22 zzyx", "-----BEGIN KEY-----\nMIIEvQ+/=\n-----END\n", "pass\u00a0word\"x\\", "abc"):
+            self.environment["TOKEN"] = secret
+            with self.subTest(secret=secret):
+                done = self.flowrun("job.yaml", "--report", "report.json")
+                self.assertEqual(done.returncode, 65, done.stderr)
+                self.assertIn('p: "${env:TOKEN}"', done.stderr)
+                for text in (done.stdout, done.stderr, (self.dir / "report.json").read_text()):
+                    for piece in re.findall(r"[A-Za-z0-9+/=]{4,}", secret) or [f'"{secret}"']:
+                        self.assertNotIn(piece, text)
+                self.write("job.yaml", job.replace('x > 5', 'x >= 0'))
+                done = self.flowrun("job.yaml", "--report", "report.json", "-v")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                for text in (done.stdout, done.stderr, (self.dir / "report.json").read_text()):
+                    for piece in re.findall(r"[A-Za-z0-9+/=]{4,}", secret) or [f'"{secret}"']:
+                        self.assertNotIn(piece, text)
+                self.write("job.yaml", job)
+
+    def test_names_of_the_job_and_the_program_stay(self):
+        for value in ("succeeded", "sort", "rows"):
+            self.environment["TOKEN"] = value
+            self.write("job.yaml", self.JOB)
+            done = self.flowrun("job.yaml", "--report", "report.json", "--metrics-file", "metrics")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            report = json.loads((self.dir / "report.json").read_text())
+            self.assertEqual((report["status"], report["job"]), ("succeeded", "job of ${env:TOKEN}"))
+            self.assertEqual([n["id"] for n in report["nodes"]], ["rows", "sorted", "out"])
+            self.assertEqual(report["nodes"][1]["op"], "sort")
+            self.assertIn('node="rows"', (self.dir / "metrics").read_text())
 
     def test_a_short_value_is_hidden_where_it_is_quoted(self):
         self.environment["TOKEN"] = "zq"
