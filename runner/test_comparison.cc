@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "engine/base/counted.h"
+#include "engine/base/excerpt.h"
 #include "runner/difference.h"
 #include "runner/test_rows.h"
 #include "runner/words.h"
@@ -94,7 +95,7 @@ void compare_list(const fitted_test::file_list& expected, const std::string& dir
 }
 
 bool same_value(const std::string& expected, const std::string& found) {
-  if (found == expected || found == "\"" + expected + "\"") return true;
+  if (found == expected || unquoted(found) == expected) return true;
   const auto a = specs::to_double(expected), b = specs::to_double(found);
   return a && b && !specs::to_int(expected) && *a == *b;
 }

@@ -22,6 +22,12 @@ using specs::Value;
 constexpr std::string_view packed_reader = "file.read_rows";
 constexpr std::string_view packed_writer = "file.write_rows";
 
+// Files with a header of bytes, or with messages.
+bool is_binary(const plan::operator_declaration& o) {
+  return o.name == "file.read_npy" || o.name == "file.write_npy" || o.name == "file.read_protobuf" ||
+         o.name == "file.write_protobuf";
+}
+
 std::string source_path(const std::string& directory, const std::string& node) { return directory + "/given/" + node; }
 
 bool takes(const plan::operator_declaration& d, std::string_view parameter) {
@@ -82,6 +88,10 @@ class fitting {
         part.node, {}, !reads_files(*n->declaration), n->outputs.front().type, n->outputs.front().sorted_by};
     if (specs::is_scalar(part.value)) {
       source.bytes = specs::text(part.value);
+    } else if (is_binary(*n->declaration)) {
+      faults_.add(part.position, fmt::format("'{}' reads no lines, which rows could stand for", part.node),
+                  "text: all that the file holds",
+                  "a test of the nodes behind it has a source of lines, or file.read_rows");
     } else if (!source.generates && n->declaration->name != packed_reader) {
       source.bytes = joined_lines(part.value, line_end(*n), faults_);
     } else if (source.type.has_strings()) {
@@ -122,6 +132,10 @@ class fitting {
   void add_output(fitted_test::output output, const Value& rows) {
     if (specs::is_scalar(rows))
       output.bytes = specs::text(rows);
+    else if (is_binary(*job_.find(output.node)->declaration))
+      faults_.add(output.position, fmt::format("'{}' writes no lines, which rows could stand for", output.node),
+                  "text: all that the file holds",
+                  "a test of the nodes in front of it has a sink of lines, or file.write_rows");
     else if (output.packed)
       output.bytes = with_one_nan(packed_rows(rows, output.type, faults_), output.type);
     else

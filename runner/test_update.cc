@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_value.h"
 #include "runner/difference.h"
 #include "runner/test_rows.h"
@@ -261,7 +262,7 @@ class updating {
       return one.node == m.output.node && one.field == m.field;
     });
     if (expected == test_.test.expected.end()) refuse(part.key_position(), "its place can't be told");
-    if (m.what == mismatch::kind::value) return edit.set_text(part, part.value(), value_text(m.found), false);
+    if (m.what == mismatch::kind::value) return edit.set_text(part, part.value(), value_text(m, part), false);
     if (m.output.file.empty()) return expected_rows(edit, part, expected->value, m.output).become(m.found);
     const auto& files = part.value().map().entries();
     const auto at = std::find_if(files.begin(), files.end(), [&m](const Entry& e) { return e.key() == m.output.path; });
@@ -284,9 +285,11 @@ class updating {
   }
 
   // Texts are reported in quotes.
-  static std::string value_text(const std::string& found) {
-    const bool quoted = found.size() >= 2 && found.front() == '"' && found.back() == '"';
-    return quoted ? found.substr(1, found.size() - 2) : found;
+  static std::string value_text(const mismatch& m, const Entry& part) {
+    std::optional<std::string> text = unquoted(m.found);
+    if (text) return *std::move(text);
+    if (m.found.starts_with('"')) refuse(part.key_position(), "the text that came is too long");
+    return m.found;
   }
 
   bool is_same_besides(const Value& before, const std::string& text, const std::string& key) const {

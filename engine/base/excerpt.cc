@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
 
 namespace flowrun {
@@ -40,6 +41,18 @@ size_t invisible_at(std::string_view text, char32_t& code) {
   return num_bytes > 0 && std::any_of(invisible.begin(), invisible.end(), holds) ? num_bytes : 0;
 }
 
+// As invisible_at() reads them; those of \x are one byte.
+void append_utf8(uint32_t code, std::string& to) {
+  if (code < 0x80) {
+    to += static_cast<char>(code);
+  } else if (code < 0x800) {
+    to += {static_cast<char>(0xC0 | code >> 6), static_cast<char>(0x80 | (code & 0x3F))};
+  } else {
+    to += {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+           static_cast<char>(0x80 | (code & 0x3F))};
+  }
+}
+
 }  // namespace
 
 std::string quoted_excerpt(std::string_view text, size_t most_bytes) {
@@ -70,6 +83,37 @@ std::string quoted_excerpt(std::string_view text, size_t most_bytes) {
     text.remove_prefix(num_bytes);
   }
   return fmt::format("\"{}\"{}", shown, is_cut ? "…" : "");
+}
+
+std::optional<std::string> unquoted(std::string_view quoted) {
+  if (quoted.size() < 2 || quoted.front() != '"' || quoted.back() != '"') return std::nullopt;
+  quoted = quoted.substr(1, quoted.size() - 2);
+  std::string out;
+  for (size_t i = 0; i < quoted.size(); ++i) {
+    if (quoted[i] == '"') return std::nullopt;
+    if (quoted[i] != '\\') {
+      out += quoted[i];
+      continue;
+    }
+    const char kind = ++i < quoted.size() ? quoted[i] : '\0';
+    const size_t num_digits = kind == 'x' ? 2 : kind == 'u' ? 4 : 0;
+    if (num_digits > 0) {
+      uint32_t code = 0;
+      const char* const first = quoted.data() + i + 1;
+      const size_t left = quoted.size() - i - 1;
+      if (left < num_digits || std::from_chars(first, first + num_digits, code, 16).ptr != first + num_digits)
+        return std::nullopt;
+      i += num_digits;
+      append_utf8(code, out);
+    } else if (kind == 'n' || kind == 't') {
+      out += kind == 'n' ? '\n' : '\t';
+    } else if (kind == '"' || kind == '\\') {
+      out += kind;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return out;
 }
 
 }  // namespace flowrun

@@ -7,6 +7,7 @@
 #include "engine/base/calendar.h"
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
+#include "engine/base/excerpt.h"
 #include "engine/base/machine.h"
 #include "engine/base/units.h"
 #include "engine/exec/report_structure.h"
@@ -282,11 +283,18 @@ std::string stages_text(const RunReport& report) {
                            format_bytes(a.scratch_written_bytes()), format_bytes(a.scratch_read_bytes()));
 }
 
+// A text of many lines' length is in the report as JSON.
+std::string shortened(const std::string& value) {
+  constexpr size_t longest = 200;
+  const std::optional<std::string> text = value.size() > longest ? unquoted(value) : std::nullopt;
+  return text ? fmt::format("{} ({} bytes)", quoted_excerpt(*text, longest), text->size()) : value;
+}
+
 }  // namespace
 
 std::string report_text(const RunReport& report) {
   std::string out;
-  for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), r.value());
+  for (const auto& r : report.results()) out += fmt::format("{}.{} = {}\n", r.node(), r.name(), shortened(r.value()));
   const bool of_tasks = report.stages_size() > 0;
   const std::string budget = report.has_memory_budget_bytes()
                                  ? fmt::format(" (budget{} {})", of_tasks ? " of those at work at once" : "",

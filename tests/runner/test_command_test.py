@@ -301,6 +301,15 @@ tests:
         done = self.flowrun("test", "c.yaml")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
+    def test_files_of_bytes_have_no_rows(self):
+        self.write("a.yaml", "flowrun: 1\nname: x\nnodes:\n  read: {op: file.read_npy, with: {path: a.npy, type: {x: u32}}}\n"
+                   "  write: {op: file.write_npy, in: read, with: {path: b.npy}}\n"
+                   "tests:\n  - {given: {read: [[1]]}, expect: {write: [[1]]}}\n")
+        done = self.flowrun("test", "a.yaml")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("'read' reads no lines, which rows could stand for", done.stderr)
+        self.assertIn("'write' writes no lines, which rows could stand for", done.stderr)
+
     def test_a_parameter_without_a_value(self):
         self.write("a.yaml", GOOD.replace("default: 1", "required: true"))
         done = self.flowrun("test", "a.yaml", "-k", "maps")

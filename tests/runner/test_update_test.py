@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """flowrun test --update: expected rows become those that come, and nothing else in a spec changes."""
 
+import json
 import os
 import random
 import re
@@ -120,6 +121,20 @@ class test_update_test(process_test):
             '  - {given: {read: ["b $5", a]}, expect: {write: "a\\x0ab $$5\\x0a"}}\n'
             "  - given: {read: ['', a]}\n    expect:\n      write: \"\\x0aa\\x0a\"\n",
         )
+
+    def test_texts_that_are_reported(self):
+        """They are compared whole and as they are, not as a report shows them."""
+        job = ("flowrun: 1\nname: texts\nnodes:\n  read: {op: file.read_lines, with: {path: in}}\n"
+               "  best: {op: reduce, in: read, with: {let: {name: 'min(text)'}}}\ntests:\n")
+        tab, long = "a\tO\"Brien \\ \u00a0", "x" * 90
+        before = "".join(f"  - {{given: {{read: [{json.dumps(t)}]}}, expect: {{best.name: no}}}}\n" for t in (tab, long + "y"))
+        self.write("a.yaml", job + before)
+        self.update("a.yaml")
+        self.assertEqual(self.flowrun("test", "a.yaml").returncode, 0)
+        changed = (self.dir / "a.yaml").read_text()
+        self.assertIn(long + "y", changed.split("expect")[-1])
+        self.write("a.yaml", changed.replace(f"best.name: {long}y", f"best.name: {long}z"))
+        self.assertEqual(self.flowrun("test", "a.yaml").returncode, 1)
 
     def test_line_ends_a_byte_order_mark_and_no_end_of_the_last_line(self):
         before = LINES + "  - given: {read: [b, a, c]}\n    expect:\n      write:\n        - a  # ä\n        - x"

@@ -106,7 +106,7 @@ class total_stage final : public exec::ordered_stage {
     const size_t num_aggregates = output_.num_columns() - (options_.hash ? std::size(hash_columns) : 0);
     for (size_t i = 0; i < num_aggregates; ++i)
       job_.report_value(node_, output_[i].name,
-                        record::value_text(output_[i].type, result.rows + output_[i].offset, result.heap));
+                        record::whole_value_text(output_[i].type, result.rows + output_[i].offset, result.heap));
     if (options_.hash) job_.report_value(node_, "hash", record::to_string(sum_));
   }
 
