@@ -345,6 +345,13 @@ void graph_run::set_bounds(const stage& st, size_t num_tasks, StageTasks& out) c
   if (merged.empty()) return;
   size_t kept = st.kept_together;
   for (const sorted_stream& m : merged) kept = std::min(kept, m.key.size());
+  // A stream may be sorted by more of a column than another one, and than what is merged by.
+  for (size_t t = 0; t < kept; ++t) {
+    uint32_t shortest = 0;
+    for (const sorted_stream& m : merged)
+      if (m.key[t].length > 0 && (shortest == 0 || m.key[t].length < shortest)) shortest = m.key[t].length;
+    for (sorted_stream& m : merged) m.key[t].length = shortest;
+  }
   const cut_rows cuts = cut_points(merged, num_tasks, kept);
   for (size_t m = 0; m < merged.size(); ++m)
     for (const auto& by_stream : cuts)
