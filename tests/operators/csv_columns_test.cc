@@ -137,6 +137,10 @@ TEST(csv_columns, a_header_that_lacks_a_column_is_named_with_what_it_has) {
             "in.csv:1: the header has no column \"amount\"; it has id, Amount (EUR) | did you mean \"Amount (EUR)\"?");
   EXPECT_EQ(said("\n", {"zzz"}), "in.csv:1: the header has no column \"zzz\"; it has \"\" | ");
   EXPECT_EQ(said("a,b,a\n", {"b", "a"}), "in.csv:1: the header has the column \"a\" twice, as fields 1 and 3 | ");
+  // What is no text, or has no lines, is told instead: names that it seems to have would lead astray.
+  EXPECT_EQ(said("id,name\r1,x\r2,y\r", {"id", "name"}), "in.csv: its lines end with \\r alone | ");
+  EXPECT_EQ(said("\xFF\xFEi\0d\0", {"id"}), "in.csv: this is UTF-16, and no text | ");
+  EXPECT_EQ(said("PAR1\x15\x02", {"id"}), "in.csv: this is Parquet, and no text | ");
   const auto hint = [](std::string_view header, const std::vector<std::string>& wanted,
                        const std::vector<std::string>& columns = {}) {
     return error_of([&] { layout_by_header("in.csv", header, wanted, csv_format{}, columns); }).hint();

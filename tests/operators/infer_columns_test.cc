@@ -199,6 +199,11 @@ TEST(infer_columns, what_is_said) {
   EXPECT_THAT(decided({"0", "1"}).notes, Contains("bool would do"));
   EXPECT_THAT(decided({"1700000000"}, "created_at").notes, Contains(StartsWith("seconds since 1970?")));
   EXPECT_THAT(decided({"9007199254740994", "0.5"}).notes, Contains("integers beyond 2^53 are rounded"));
+  const char* const rounded = "some have more digits than f64, which rounds them: as string or decimal[S] they stay";
+  EXPECT_THAT(decided({"922337203685477.58", "0.5"}).notes, Contains(rounded));
+  EXPECT_THAT(decided({"12345678901234567890.12", "1.5"}).notes, Contains(rounded));
+  EXPECT_THAT(decided({"0.1", "0.10000000000000001", "0.30000000000000004", "1.7976931348623157e308", "-0.0001"}).notes,
+              ::testing::Not(Contains(rounded)));
   EXPECT_THAT(decided({"a\xE4"}).notes, Contains("1 not UTF-8"));
   EXPECT_THAT(decided({"a\nb"}).notes, Contains("1 with line ends"));
   texts many(200, "12");

@@ -293,6 +293,13 @@ nodes:
         self.write("z.jsonl", '[1, 2]\n[3, 4]\n')
         self.assertIn("file.read_lines", self.said("z.jsonl").stdout)
         self.fails(65, self.flowrun("infer", "z.jsonl", "--as", "json_lines"), "no JSON object")
+        for text, how in (('[{"a": 1},\n {"a": 2}]\n', "jq -c '.[]' FILE"), ('[\n  {\n    "a": 1\n  }\n]\n', "jq -c '.[]' FILE"),
+                          ('{\n  "a": 1\n}\n{\n  "a": 2\n}\n', "jq -c . FILE"), ("{'a': 1}\n{'a': 2}\n", "json.dumps(row)")):
+            self.write("other.json", text)
+            self.fails(65, self.flowrun("infer", "other.json"), "other.json: ", how)
+            self.assertIn("file.read_lines", self.said("other.json", "--as", "lines").stdout)
+        self.write("log.txt", "[2026-11-23 10:00:00] {started}\n[2026-11-23 10:00:01] {ended}\n{braces} here\n")
+        self.said("log.txt")
         self.write("e.jsonl", '{"": 1}\n')
         self.fails(65, self.flowrun("infer", "e.jsonl"), "the objects have no key whose values can be a column")
         self.assertIn("file.read_lines", self.said("x.jsonl", "--as", "lines").stdout)

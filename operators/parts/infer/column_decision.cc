@@ -186,6 +186,8 @@ class decision {
     out_.most = record::float_text(seen_.most);
     if (seen_.integers.count > 0 && std::max(-seen_.least, seen_.most) > most_exact)
       note("integers beyond 2^53 are rounded");
+    else if (seen_.rounded > 0)
+      note("some have more digits than f64, which rounds them: as string or decimal[S] they stay");
   }
 
   bool as_formed_time() {

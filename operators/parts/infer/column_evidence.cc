@@ -1,8 +1,11 @@
 #include "operators/parts/infer/column_evidence.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "operators/parts/text/csv_value.h"
 #include "specs/source_text.h"
@@ -16,6 +19,19 @@ using record::value_type;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool has_digit(std::string_view text) { return std::any_of(text.begin(), text.end(), is_digit); }
+
+// Whether a number has other digits than its f64, written with as many.
+bool is_rounded(std::string_view text, double real) {
+  constexpr size_t always_kept = 15, most = 60;
+  std::string digits;
+  for (const char c : text.substr(0, text.find_first_of("eE")))
+    if (is_digit(c) && (c != '0' || !digits.empty())) digits += c;
+  if (digits.size() <= always_kept || digits.size() > most) return digits.size() > most;
+  std::string kept = fmt::format("{:.{}e}", std::abs(real), digits.size() - 1);
+  kept.resize(kept.find('e'));
+  std::erase(kept, '.');
+  return kept != digits;
+}
 
 template <class T>
 bool read(type_kind kind, std::string_view text, T& out) {
@@ -126,6 +142,7 @@ void column_evidence::add(std::string_view text, bool quoted, const field_place&
     most = first_float ? real : std::max(most, real);
     const uint64_t behind_point = lead == '+' ? 0 : fraction_digits_of(digits);
     fraction_digits = first_float || fraction_digits == behind_point ? behind_point : 0;
+    rounded += !all_digits && is_rounded(digits, real);
     const std::string_view before = digits.substr(0, digits.find('.'));
     if (!all_digits) leading_zeros += before.size() > 1 && before.front() == '0';
   }

@@ -50,6 +50,7 @@ struct column_evidence {
   // Digits behind the point of the floats that are written as 12.50 is, which all have as many: 0 where they don't, or
   // one is written otherwise, with an exponent, say.
   uint64_t fraction_digits = 0;
+  uint64_t rounded = 0;  // floats with digits that f64 doesn't have
   int64_t least_day = 0, last_day = 0;
   int64_t least_us = 0, most_us = 0;
   time_forms forms;

@@ -12,6 +12,7 @@
 #include "engine/io/decoder.h"
 #include "engine/io/file.h"
 #include "operators/parts/infer/text_front.h"
+#include "operators/parts/text/readable_text.h"
 #include "operators/parts/text/text_scan.h"
 
 namespace flowrun::operators {
@@ -178,8 +179,7 @@ class sampling {
       const bool asked = format.name == options_.format;
       if (!options_.format.empty() && !asked) continue;
       if (format.is_text && !known_as_text) {
-        refuse_binary(beginning);
-        refuse_other_line_ends(beginning);
+        refuse_unreadable(path, beginning.text);
         known_as_text = true;
       }
       inference_ = format.recognise(beginning, options_, asked);
@@ -188,13 +188,6 @@ class sampling {
     }
     throw error(error_kind::bad_data, fmt::format("{}: this is not of the format {}", path, options_.format),
                 "without --as the file shows what it is");
-  }
-
-  static void refuse_other_line_ends(const file_beginning& beginning) {
-    if (beginning.text.find('\n') == std::string_view::npos &&
-        std::count(beginning.text.begin(), beginning.text.end(), '\r') > 1)
-      throw error(error_kind::bad_data, fmt::format("{}: its lines end with \\r alone", beginning.path),
-                  "tr '\\r' '\\n' < FILE makes lines of it");
   }
 
   // Whether that is all of the file.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "operators/parts/infer/source_format.h"
 #include "operators/parts/text/text_scan.h"
@@ -71,9 +72,31 @@ class lines_inference final : public source_inference {
   uint64_t num_empty_ = 0, not_utf8_ = 0, num_returns_ = 0, num_objects_ = 0;
 };
 
+// Lists of objects, and objects over several lines: nobody wants their lines as rows.
+void refuse_other_json(const file_beginning& beginning) {
+  const std::string_view text = beginning.text;
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string_view::npos || (text[first] != '[' && text[first] != '{')) return;
+  const size_t next = text.find_first_not_of(" \t\r\n", first + 1);
+  const char inside = next == std::string_view::npos ? '\0' : text[next];
+  const std::string_view line = text.substr(0, text.find('\n', first));
+  const bool is_list = text[first] == '[' && inside == '{';
+  const bool is_cut = text[first] == '{' && inside == '"' && line.find('}') == std::string_view::npos;
+  if (text[first] == '{' && inside == '\'')
+    throw error(error_kind::bad_data,
+                fmt::format("{}: these look like dicts of Python, and JSON has \" for '", beginning.path),
+                "print(json.dumps(row)) writes a line of JSON; --as lines takes the lines as they are");
+  if (is_list || is_cut)
+    throw error(error_kind::bad_data,
+                fmt::format("{}: this looks like JSON, but not one object a line", beginning.path),
+                fmt::format("jq -c {} FILE > FILE.jsonl writes one a line; --as lines takes the lines as they are",
+                            is_list ? "'.[]'" : "."));
+}
+
 }  // namespace
 
-std::unique_ptr<source_inference> recognise_lines(const file_beginning&, const infer_options&, bool) {
+std::unique_ptr<source_inference> recognise_lines(const file_beginning& beginning, const infer_options&, bool asked) {
+  if (!asked) refuse_other_json(beginning);
   return std::make_unique<lines_inference>();
 }
 

@@ -83,7 +83,4 @@ std::unique_ptr<source_inference> recognise_lines(const file_beginning& beginnin
 // Whether the first lines look like objects of JSON, or lists.
 bool are_json_lines(std::string_view text, bool also_lists);
 
-// Throws error(bad_data) for what is no text, and says what it is.
-void refuse_binary(const file_beginning& beginning);
-
 }  // namespace flowrun::operators

@@ -6,6 +6,7 @@
 #include "engine/base/excerpt.h"
 #include "operators/parts/text/csv_record.h"
 #include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/readable_text.h"
 
 namespace flowrun::operators {
 
@@ -73,6 +74,7 @@ void check_csv_header(const std::string& path, std::string_view record, const re
   const std::vector<std::string> found = fields_of_record(record, format);
   const std::vector<std::string> expected = type.names();
   if (found == expected) return;
+  refuse_unreadable(path, record);
   size_t first = 0;
   while (first < found.size() && first < expected.size() && found[first] == expected[first]) ++first;
   throw error(

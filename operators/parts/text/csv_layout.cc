@@ -9,6 +9,7 @@
 #include "engine/base/fault.h"
 #include "operators/parts/text/csv_header.h"
 #include "operators/parts/text/csv_value.h"
+#include "operators/parts/text/readable_text.h"
 
 namespace flowrun::operators {
 
@@ -106,16 +107,18 @@ csv_layout layout_by_header(const std::string& path, std::string_view record, co
     if (found == column_of.end()) continue;
     size_t& first = field_of[found->second];
     if (first != nowhere)
-      throw error(error_kind::bad_data,
-                  fmt::format("{}:1: the header has the column {} twice, as fields {} and {}", path,
-                              quoted_excerpt(names[field]), first + 1, field + 1),
-                  "mend the header, or read the fields by their position: `columns: position`");
+      throw error(
+          error_kind::bad_data,
+          fmt::format("{}:1: the header has the column {} twice, as fields {} and {}", path,
+                      quoted_excerpt(names[field]), first + 1, field + 1),
+          "mend the header; or read the fields by their position, `columns: position`, of what tail -n +2 FILE gives");
     first = field;
     out.taken.push_back({field, found->second});
   }
   std::vector<std::pair<std::string, std::string>> missing;
   for (size_t i = 0; i < wanted.size(); ++i)
     if (field_of[i] == nowhere) missing.emplace_back(wanted[i], i < columns.size() ? columns[i] : wanted[i]);
+  if (!missing.empty()) refuse_unreadable(path, record);
   if (!missing.empty()) missing_columns(path, record, missing, names, wanted, format);
   return out;
 }
