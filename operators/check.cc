@@ -84,25 +84,13 @@ class check_stage final : public exec::ordered_stage {
 
   outcome push(record::batch& in, exec::output& out, waker&) override {
     if (settings_.empty == true) fail("the stream has rows", fmt::format("the first is {}", text(in.row(0), in.heap)));
-    if (settings_.count && num_rows_ + in.num_rows > *settings_.count)
-      fail("more than " + counted(*settings_.count, "row"), "");
     // The first row that breaks a rule, so that the message doesn't depend on where batches end.
-    const size_t breach = rule_ ? first_breach(in, out.limits().row_bytes) : in.num_rows;
-    if (!settings_.sorted.empty() || !settings_.unique.empty()) {
-      if (last_.num_rows > 0) {
-        if (!settings_.sorted.empty() && order_.out_of_order(last_.row(0), last_.heap, in.row(0), in.heap))
-          fail_order(last_, 0, in, 0);
-        if (repeats(last_, in)) fail_unique(last_, 0, in, 0);
-      }
-      const size_t disorder = settings_.sorted.empty() ? in.num_rows : order_.first_out_of_order(in);
-      const size_t repeat = settings_.unique.empty() ? in.num_rows : first_repeat(in);
-      if (disorder <= std::min(repeat, breach) && disorder < in.num_rows) fail_order(in, disorder - 1, in, disorder);
-      if (repeat <= breach && repeat < in.num_rows) fail_unique(in, repeat - 1, in, repeat);
-      last_ = in.slice(in.num_rows - 1, 1);
+    if (settings_.count && num_rows_ + in.num_rows > *settings_.count) {
+      const record::batch counted_ones = in.slice(0, *settings_.count - num_rows_);
+      if (counted_ones.num_rows > 0) look_at(counted_ones, out.limits().row_bytes);
+      fail("more than " + counted(*settings_.count, "row"), "");
     }
-    if (breach < in.num_rows)
-      fail(fmt::format("row {} breaks the rule {}", format_count(num_rows_ + breach), settings_.where_text),
-           text(in.row(breach), in.heap));
+    look_at(in, out.limits().row_bytes);
     if (!settings_.hash.empty()) sum_ += hasher_.hash(in).sum;
     num_rows_ += in.num_rows;
     out.emit(std::move(in));
@@ -120,6 +108,25 @@ class check_stage final : public exec::ordered_stage {
   }
 
  private:
+  void look_at(const record::batch& in, uint64_t row_bytes) {
+    const size_t breach = rule_ ? first_breach(in, row_bytes) : in.num_rows;
+    if (!settings_.sorted.empty() || !settings_.unique.empty()) {
+      if (last_.num_rows > 0) {
+        if (!settings_.sorted.empty() && order_.out_of_order(last_.row(0), last_.heap, in.row(0), in.heap))
+          fail_order(last_, 0, in, 0);
+        if (repeats(last_, in)) fail_unique(last_, 0, in, 0);
+      }
+      const size_t disorder = settings_.sorted.empty() ? in.num_rows : order_.first_out_of_order(in);
+      const size_t repeat = settings_.unique.empty() ? in.num_rows : first_repeat(in);
+      if (disorder <= std::min(repeat, breach) && disorder < in.num_rows) fail_order(in, disorder - 1, in, disorder);
+      if (repeat <= breach && repeat < in.num_rows) fail_unique(in, repeat - 1, in, repeat);
+      last_ = in.slice(in.num_rows - 1, 1);
+    }
+    if (breach < in.num_rows)
+      fail(fmt::format("row {} breaks the rule {}", format_count(num_rows_ + breach), settings_.where_text),
+           text(in.row(breach), in.heap));
+  }
+
   static std::vector<size_t> columns_of(const record::row_type& type, const std::vector<std::string>& names) {
     std::vector<size_t> out;
     for (const std::string& name : names) out.push_back(*type.index_of(name));

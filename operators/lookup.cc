@@ -91,13 +91,16 @@ settings check(plan::node_checker& node) {
   for (const auto& [l, r] : s.by) {
     const record::value_type left = stream[*stream.index_of(l)].type;
     const record::value_type right = table[*table.index_of(r)].type;
+    const expr::one_type one = expr::one_type_of(l, left, r, right);
     if (left != right)
       node.fault_at_parameter(
           "by",
           fmt::format("'{}' is {} in '{}', '{}' is {} in '{}'", l, to_string(left), node.input_name(0), r,
                       to_string(right), node.input_name(table_input)),
           "keys of the same type",
-          "put a map with \"*\": all and " + expr::one_type_text(l, left, r, right) + " in front of the lookup");
+          fmt::format(
+              "put a map with \"*\": all and {} between {} and the lookup", one.columns,
+              one.of_a && one.of_b ? "each input" : fmt::format("'{}'", node.input_name(one.of_a ? 0 : table_input))));
   }
   if (node.ok() && s.kind == lookup_kind::array &&
       (s.by.size() != 1 || !table[*table.index_of(s.by[0].second)].type.is_unsigned()))

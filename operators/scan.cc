@@ -220,12 +220,14 @@ exec::operator_definition word<"scan">() {
   d.summary = "Goes through the rows in order with a state.";
   d.details =
       "`state` names variables with their initial values, `set` updates them for each row, each update seeing those "
-      "before it, and `emit` computes the output row from the row and the new state. A variable has the type of its "
+      "before it (a variable stands there once: what is on the way to its value is another variable), and `emit` "
+      "computes the output row from the row and the new state. A variable has the type of its "
       "initial value: write i64(0) or 0.0 where 0 (u64) is not meant; updates are converted to it, integers keep their "
       "low bits. A variable hides a column of the same name. `row_number` is the row's position, from 0. With `when` "
       "only some rows emit; `emits` gives several rows for each row, each with a condition of its own if need be.\n\n"
       "The shorthands `number`, `prefix_sum`, `dense_rank` and `min_rank` add columns behind those of the input, in "
-      "this order, and are faster. Sums are u64, i64 or f64 and wrap around. Ranks say how many different values "
+      "this order, and are faster. Sums are u64 or i64 and wrap around, f64, or decimals, of which one that doesn't "
+      "fit ends the job. Ranks say how many different values "
       "(dense_rank) or rows (min_rank) come before the row's value; equal values must be adjacent, as they are behind "
       "a sort. With `reset` all of them start anew in each group.";
   d.order = "keeps: the leading order columns that are carried over (shorthands: all)";

@@ -320,7 +320,7 @@ exec::operator_definition word<"union_find">() {
                   {.name = "nodes",
                    .kind = plan::parameter_kind::expression,
                    .required = true,
-                   .help = "How many nodes there are, a constant; their ids are smaller."}};
+                   .help = "How many nodes there are, a constant or a scalar; their ids are smaller."}};
   d.memory = [](const plan::node& n, plan::node_part) {
     const std::optional<uint64_t> num_nodes = num_nodes_of(n.settings.as<settings>());
     if (!num_nodes) return plan::memory_wish{.minimum = 512 * KiB, .maximum = uint64_t{1} << 40, .weight = 1};

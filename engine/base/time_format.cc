@@ -11,11 +11,11 @@ namespace flowrun::calendar {
 
 namespace {
 
-constexpr std::string_view letters = "YymbBdejaAuVHIpMSfzZs";
-constexpr std::string_view printed_only = "V";
+constexpr std::string_view letters = "YymbBdejaAuVGHIpMSfzZs";
+constexpr std::string_view printed_only = "VG";
 constexpr std::string_view of_clocks = "HIpMSfzZs";
 constexpr std::string_view all_letters =
-    "one of %Y %y %m %b %B %d %e %j %a %A %u %V %H %I %p %M %S %f %z %Z %s %F %T %R %D %%";
+    "one of %Y %y %m %b %B %d %e %j %a %A %u %V %G %H %I %p %M %S %f %z %Z %s %F %T %R %D %%";
 
 // What stands for several.
 std::string_view spelled_out(char letter) {
@@ -30,7 +30,8 @@ std::string_view spelled_out(char letter) {
 
 size_t most_chars(char letter) {
   switch (letter) {
-    case 'Y': return 8;  // with a sign, where it is no year of texts
+    case 'Y':
+    case 'G': return 8;  // with a sign, where it is no year of texts
     case 'B': return 9;
     case 'A': return 9;
     case 'f': return 6;
@@ -95,6 +96,11 @@ char* put_number(int64_t number, int width, char fill, char* to) {
   return to;
 }
 
+char* put_year(int64_t year, char* to) {
+  if (year < 0 || year > 9999) *to++ = year < 0 ? '-' : '+';
+  return put_number(year < 0 ? -year : year, 4, '0', to);
+}
+
 char* put_text(std::string_view text, char* to) {
   std::memcpy(to, text.data(), text.size());
   return to + text.size();
@@ -154,7 +160,7 @@ std::string time_format::why_no_reading() const {
     return std::any_of(items_.begin(), items_.end(),
                        [&](const item& i) { return i.kind != 0 && any_of.find(i.kind) != std::string_view::npos; });
   };
-  if (has(printed_only)) return "%V is only printed";
+  if (has(printed_only)) return "%V and %G are only printed";
   if (has("s")) return {};
   if (!has("Yy")) return "it has no year: %Y or %y";
   if (has("I") != has("p")) return "%I and %p need each other";
@@ -275,10 +281,8 @@ char* time_format::print(int64_t us, char* to) const {
   for (const item& what : items_) {
     switch (what.kind) {
       case 0: to = put_text(what.text, to); break;
-      case 'Y':
-        if (date.year < 0 || date.year > 9999) *to++ = date.year < 0 ? '-' : '+';
-        to = put_number(date.year < 0 ? -date.year : date.year, 4, '0', to);
-        break;
+      case 'Y': to = put_year(date.year, to); break;
+      case 'G': to = put_year(civil_of(days - iso_weekday(days) + 4).year, to); break;  // that of the week's Thursday
       case 'y': to = put_number((date.year % 100 + 100) % 100, 2, '0', to); break;
       case 'm': to = put_number(date.month, 2, '0', to); break;
       case 'b': to = put_text(month_name(date.month).substr(0, 3), to); break;

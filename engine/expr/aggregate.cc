@@ -129,8 +129,9 @@ class aggregate_compiler {
               argument.first, fmt::format("sum: this is {}", record::to_string(root->type)), "a number",
               root->type.is_time()
                   ? "write sum(date_diff('second', from, to)) for lengths of time; min(x) and max(x) take times"
-              : root->type.is_boolean() ? "write count(x) to count those for which it is true"
-                                        : "write sum(to_u64(x)) to read numbers");
+              : root->type.is_boolean()
+                  ? "write count(x) to count those for which it is true"
+                  : fmt::format("write sum(to_f64({})) to read numbers", source_of(text_, tree, 0)));
         value.result = wide_type(lane_kind_of(root->type));
       }
       value.argument.emplace(root, source_of(text_, tree, 0));

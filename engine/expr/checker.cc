@@ -8,6 +8,7 @@
 #include "engine/base/fault.h"
 #include "engine/expr/arithmetic.h"
 #include "engine/expr/coerce.h"
+#include "engine/expr/conversion.h"
 #include "engine/expr/decimals.h"
 #include "engine/expr/exact.h"
 #include "engine/expr/function_table.h"
@@ -124,7 +125,9 @@ class checker {
     for (const function_help& f : functions())
       if (hint.empty() && f.name == s.text) hint = fmt::format("'{}' is a function: {}", f.name, f.signature);
     if (known.empty())
-      return fault(s.offset, fmt::format("unknown name '{}'", s.text), "a constant: no columns are known here", hint);
+      return fault(
+          s.offset, fmt::format("unknown name '{}'", s.text), "a constant: no columns are known here",
+          hint.empty() ? fmt::format("a text would need quotes beside those of YAML: \"'{}'\"", s.text) : hint);
     return fault(s.offset, fmt::format("unknown {} '{}'", has_rows() ? "column" : "scalar", s.text),
                  one_of(known, most_listed), std::move(hint));
   }
@@ -404,7 +407,8 @@ class checker {
     std::string hint;
     const bool text = a->type.is_text() || b->type.is_text();
     if (text && (a->type.is_number() || b->type.is_number()))
-      hint = "write to_u64(text) to compare numbers, or string(number) to compare texts";
+      hint = fmt::format("write {}(text) to compare numbers, or string(number) to compare texts",
+                         reader_of_numbers(a->type.is_number() ? *a : *b));
     else if (a->type.is_number() || b->type.is_number())
       hint = "write (x != 0) to make a number a condition";
     else if (text)

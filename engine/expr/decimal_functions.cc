@@ -105,7 +105,8 @@ node_ptr rounded_decimal(const call_site& s, rounding how) {
   if (digits >= scale) return x;
   const value_type type = value_type::decimal(static_cast<uint32_t>(std::max<int64_t>(digits, 0)));
   const int64_t dropped = scale - digits;
-  if (dropped > record::max_decimal_scale) return rounded_to_beyond_i64(s, type, dropped);
+  if (dropped > record::max_decimal_scale)
+    return how == rounding::nearest ? rounded_to_beyond_i64(s, type, dropped) : number_node(type, 0);
   const auto unit = static_cast<uint64_t>(record::powers_of_ten[static_cast<size_t>(dropped)]);
   const node_ptr by = number_node(i64, unit);
   node_ptr out;

@@ -113,8 +113,7 @@ node_ptr abs_function(const call_site& s) {
   if (x->literal) return literal_node(exact_value(*x) < 0 ? -exact_value(*x) : exact_value(*x));
   if (x->type.is_signed()) return op_node(opcode::abs_i, type_of(type_kind::i64), {x});
   if (is_unsigned_difference(*x))
-    return s.fault(0, "a difference of unsigned numbers is never below 0: it wraps around", {},
-                   signed_difference_hint);
+    return s.fault(0, "a difference of unsigned numbers is never below 0: it wraps around", {}, signed_difference_hint);
   return retype_node(x, type_of(type_kind::u64));
 }
 
@@ -266,8 +265,9 @@ constexpr function table[] = {
     {"clz", "clz(x) → u64", "Zero bits above the highest set bit of 64; 64 for 0.", 1, 1, bits_function<opcode::clz>},
     {"ctz", "ctz(x) → u64", "Zero bits below the lowest set bit; 64 for 0.", 1, 1, bits_function<opcode::ctz>},
     {"hash64", "hash64(seed, x, …) → u64",
-     "A hash of the values; equal values hash equal whatever their width. Not for secrets.", 2, any_number,
-     hash64_function},
+     "A hash of the values; equal values hash equal whatever their width (but decimals of different scales don't). Not "
+     "for secrets.",
+     2, any_number, hash64_function},
     {"rand", "rand(seed, i) → u64", "The i-th number of a random sequence (splitmix64); the same on every run.", 2, 2,
      rand_function},
     {"rand_f64", "rand_f64(seed, i) → f64", "As rand, uniform in [0, 1).", 2, 2, rand_f64_function},

@@ -82,7 +82,7 @@ constexpr other_name others[] = {
     {"power", "pow(x, y)"},
     {"truncate", "trunc(x)"},
     {"sgn", "sign(x)"},
-    {"right", "text[length(text) - n:]"},
+    {"right", "text[length(text) - min(n, length(text)):]"},
     {"mid", "text[a:b], where a counts from 0"},
     {"ltrim", "trim_left(text)"},
     {"lstrip", "trim_left(text)"},

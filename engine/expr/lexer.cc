@@ -103,9 +103,19 @@ class lexer {
         fault(from, fmt::format("'{}' does not fit in 64 bits", t.text), "at most 18446744073709551615");
       else if (base == 10 && digits.size() > 1 && digits[0] == '0')
         fault(from, fmt::format("'{}' starts with a zero", t.text), "a decimal number without leading zeros",
-              "write 0x… for base 16 or 0b… for base 2; there is no base 8");
+              is_in_a_date(from) ? fmt::format("a date stands in quotes: '{}'", text_.substr(from - 5, 10))
+                                 : "write 0x… for base 16 or 0b… for base 2; there is no base 8");
     }
     tokens_.push_back(std::move(t));
+  }
+
+  // Of 2026-01-31, at the month.
+  bool is_in_a_date(size_t month) const {
+    if (month < 5 || text_.size() < month + 5) return false;
+    const std::string_view date = text_.substr(month - 5, 10);
+    for (size_t i = 0; i < date.size(); ++i)
+      if (i == 4 || i == 7 ? date[i] != '-' : date[i] < '0' || date[i] > '9') return false;
+    return true;
   }
 
   // r'\d+': as it stands, for regular expressions.

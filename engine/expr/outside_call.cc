@@ -58,7 +58,10 @@ std::variant<std::vector<node_ptr>, binding_fault> converted_arguments(const std
     // A number below 0 would become a huge one, and nobody would see it. Of constants, the value is looked at
     // elsewhere.
     const bool may_wrap = given[i]->type.is_signed() && wanted[i].is_unsigned() && !given[i]->constant;
-    node_ptr arg = may_wrap ? nullptr : convert(given[i], wanted[i]);
+    // Nor would a huge one become one below 0.
+    const bool is_count =
+        wanted[i].kind == record::type_kind::i64 && given[i]->type.is_unsigned() && !given[i]->constant;
+    node_ptr arg = may_wrap ? nullptr : is_count ? as_count(given[i]) : convert(given[i], wanted[i]);
     if (const auto no = arg == nullptr ? time_misfit(*given[i], wanted[i]) : std::nullopt)
       return binding_fault{i, no->message, no->expected, no->hint};
     if (const auto no = arg == nullptr ? decimal_misfit(*given[i], wanted[i]) : std::nullopt)

@@ -7,6 +7,7 @@
 #include "engine/expr/exact.h"
 #include "engine/expr/function_table.h"
 #include "engine/expr/lane.h"
+#include "engine/expr/times.h"
 
 namespace flowrun::expr {
 
@@ -34,15 +35,15 @@ node_ptr round_function(const call_site& s) {
   if (s.args.size() == 1) return real_function<opcode::round_f>(s);
   const bool number = s.require_number(0), digits = s.require_integer(1);
   if (!number || !digits) return nullptr;
-  return op_node(opcode::round_to, type_of(type_kind::f64),
-                 {to_real(s.args[0]), cast(s.args[1], type_of(type_kind::i64))});
+  return op_node(opcode::round_to, type_of(type_kind::f64), {to_real(s.args[0]), as_count(s.args[1])});
 }
 
 node_ptr trunc_function(const call_site& s) {
   if (s.args[0]->type.is_decimal()) return rounded_decimal(s, rounding::toward_zero);
   if (s.args.size() == 1) return real_function<opcode::trunc_f>(s);
+  if (!s.require_number(0)) return nullptr;
   return s.fault(1, fmt::format("{} is cut to a whole number only", to_string(s.args[0]->type)), "trunc(x)",
-                 "write round(x, n), or trunc(to_decimal(x, 18), n)");
+                 "write round(x, n), or trunc(x * 100) / 100 for two digits behind the point");
 }
 
 node_ptr sign_function(const call_site& s) {

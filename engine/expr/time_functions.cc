@@ -302,7 +302,7 @@ constexpr function table[] = {
      is_time_function<type_kind::timestamp>},
     {"strftime", "strftime(t, pattern) → string",
      "The time in the pattern's form: %Y year, %m month, %d day, %H hour, %M minute, %S second, %f microsecond, %b "
-     "Nov, %B November, %a Mon, %A Monday, %j day of the year, %y %e %u %V %I %p %z %Z %s %F %T %R %D as in C, %% a "
+     "Nov, %B November, %a Mon, %A Monday, %j day of the year, %y %e %u %V %G %I %p %z %Z %s %F %T %R %D as in C, %% a "
      "percent sign.",
      2, 2, strftime_function},
     {"date_trunc", "date_trunc(unit, t)",

@@ -171,6 +171,8 @@ class reader {
 
   std::string of_null() const {
     const bool present = is(at_ + 1, "not");
+    // "is distinct from" is another way to say "is not".
+    if (is(at_ + (present ? 2 : 1), "distinct")) return present ? "write x == y" : "write x != y";
     if (!is(at_ + (present ? 2 : 1), "null") && !is(at_ + (present ? 2 : 1), "none"))
       return present ? "write x != y" : "write x == y";
     return instead_of_null(column_before(at_), present);
@@ -214,8 +216,19 @@ class reader {
     return fmt::format("write the type as a function: f64({})", x);
   }
 
-  // The atom that ends before token `i`.
-  std::string left_of(size_t i) const { return between(i - 1, i); }
+  // The atom that ends before token `i`: a token, or what brackets hold, with the name before them.
+  std::string left_of(size_t i) const {
+    size_t begin = i - 1, open = 0;
+    for (size_t at = i; at-- > 0;) {
+      if (is_symbol(at, ")") || is_symbol(at, "]")) ++open;
+      if ((is_symbol(at, "(") || is_symbol(at, "[")) && open > 0) --open;
+      begin = at;
+      if (open == 0) break;
+    }
+    if (open > 0) return {};
+    const bool holds = is_symbol(begin, "(") || is_symbol(begin, "[");
+    return between(holds && begin > 0 && is_name(begin - 1) ? begin - 1 : begin, i);
+  }
 
   // extract(year from t), trim(both ' ' from x), substring(x from 1 for 3), SELECT x FROM y.
   std::string of_from() const {

@@ -110,6 +110,9 @@ constexpr std::string_view all_pairs =
     "scalars: NODE";
 constexpr std::string_view read_by_several =
     "in: NODE in each node that is to have the rows: any number of nodes may read one";
+constexpr std::string_view broken_rules =
+    "check, with: {where: condition}: the first row that breaks the rule ends the job";
+constexpr std::string_view numbers_in_order = "generate, with: {rows: 100, columns: {n: i}}, where i counts from 0";
 constexpr std::string_view any_source =
     "file.read_csv, file.read_json_lines, file.read_lines or another one of file.read_…: `flowrun infer FILE` says "
     "which, and with which types";
@@ -281,6 +284,18 @@ constexpr other_name others[] = {
     {"tee", read_by_several},
     {"connected_components", components},
     {"components", components},
+    {"print", "file.write_csv, with: {path: \"-\"} writes rows to standard output"},
+    {"show", "file.write_csv, with: {path: \"-\"} writes rows to standard output"},
+    {"assert", broken_rules},
+    {"validate", broken_rules},
+    {"seq", numbers_in_order},
+    {"range", numbers_in_order},
+    {"generate_series", numbers_in_order},
+    {"while", "loop, whose `until` ends it"},
+    {"source", any_source},
+    {"sink", any_sink},
+    {"file.read", any_source},
+    {"file.write", any_sink},
     {"read", any_source},
     {"load", any_source},
     {"write", any_sink},

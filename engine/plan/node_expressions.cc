@@ -119,11 +119,12 @@ std::vector<std::pair<std::string, std::string>> node_checker::column_pairs(cons
     const bool left_known = input_type(0).index_of(left).has_value();
     if (!left_known) add_unknown_column(where, left, 0);
     if (!known_column(right, 1) || !left_known) return;
-    const bool twice = std::any_of(out.begin(), out.end(), [&](const auto& pair) {
+    const auto twice = std::find_if(out.begin(), out.end(), [&](const auto& pair) {
       return pair.first == left || pair.second == specs::text(right);
     });
-    if (twice)
-      add(where, fmt::format("the column '{}' is named twice", left), "each column once", {});
+    if (twice != out.end())
+      add(where, fmt::format("the column '{}' is named twice", twice->first == left ? left : twice->second),
+          "each column once", {});
     else
       out.emplace_back(left, specs::text(right));
   };

@@ -99,7 +99,8 @@ constexpr std::string_view about_times =
     "A `date` is a number of days since 1970-01-01 (i32), a `timestamp` one of microseconds since then, UTC (i64); "
     "both are ordered, compared and used as keys as such. Texts of them have the years 0001 to 9999: `2026-11-23`, and "
     "`2026-11-23T22:15:03.123456Z`, where T may be a blank, and seconds, fraction and zone may be left out; a zone "
-    "such as `+02:00` is taken off, and more than six digits of a fraction are cut. Beside a time, a constant text in "
+    "such as `+02:00` is taken off, and the seventh to ninth digits of a fraction are cut (no more are read). Beside a "
+    "time, a constant text in "
     "an expression is one: `day >= '2026-01-01'`. `date + n` adds days, the difference of two dates is in days, that "
     "of two timestamps in microseconds; `date_add` and `date_diff` have other units. What is computed stops at "
     "0001-01-01 and 9999-12-31.\n\n";

@@ -35,21 +35,23 @@ TEST(advice, of_operators_is_accepted_when_followed) {
        "write to_u64(s)",
        {scan("state: {m: 0}, set: {m: to_u64(s)}, emit: {m: m}")}},
       {scan("state: {m: 0}, set: {m: f}, emit: {m: m}"),
-       "write u64(f)",
-       {scan("state: {m: 0}, set: {m: u64(f)}, emit: {m: m}")}},
+       "write f64(0) in `state`",
+       {scan("state: {m: f64(0)}, set: {m: f}, emit: {m: m}")}},
       {scan("state: {m: u8(0)}, set: {m: 300}, emit: {m: m}"),
-       "write 44 for its low 8 bits",
-       {scan("state: {m: u8(0)}, set: {m: 44}, emit: {m: m}")}},
+       "write u64(u8(0)) in `state`",
+       {scan("state: {m: u64(u8(0))}, set: {m: 300}, emit: {m: m}")}},
       {scan("state: {m: \"''\"}, set: {m: k}, emit: {m: m}"),
        "write string(k)",
        {scan("state: {m: \"''\"}, set: {m: string(k)}, emit: {m: m}")}},
       {scan("prefix_sum: {t: s}"), "write to_f64(s)", {scan("prefix_sum: {t: to_f64(s)}")}},
       {scan("prefix_sum: {t: b}"), "write u8(b) to count", {scan("prefix_sum: {t: u8(b)}")}},
       {flat_map("{p: k}, {p: s}"), "write to_u64(s)", {flat_map("{p: k}, {p: to_u64(s)}")}},
-      {flat_map("{p: n}, {p: k}"), "write u8(k)", {flat_map("{p: n}, {p: u8(k)}")}},
+      {flat_map("{p: n}, {p: k}"), "write u64(n) in the first entry", {flat_map("{p: u64(n)}, {p: k}")}},
+      {flat_map("{p: 1}, {p: -1}"), "write i64(1) in the first entry", {flat_map("{p: i64(1)}, {p: -1}")}},
+      {flat_map("{p: 1}, {p: 1.5}"), "write f64(1) in the first entry", {flat_map("{p: f64(1)}, {p: 1.5}")}},
       {flat_map("{p: k}, {p: k, when: n}"), "write n != 0", {flat_map("{p: k}, {p: k, when: n != 0}")}},
       {flat_map("{p: k}, {p: k, when: s}"), "write s == 'true'", {flat_map("{p: k}, {p: k, when: \"s == 'true'\"}")}},
-      {lookup("defaults: {v: 256}"), "write 0 for its low 8 bits", {lookup("defaults: {v: 0}")}},
+      {lookup("defaults: {v: 256}"), "write u64(x) where it gets its type", {lookup("defaults: {v: 0}")}},
       {lookup("defaults: {v: 1.5}"), "write u8(1.5)", {lookup("defaults: {v: u8(1.5)}")}},
   };
   for (const followed& f : table) {
@@ -71,12 +73,12 @@ TEST(advice, of_joins_makes_keys_equal) {
   struct keys {
     std::string left, right, of_left, of_right;  // what the maps have for k
   };
-  for (const keys& c : std::vector<keys>{{"u64", "string", "k", "to_u64(k)"},
+  for (const keys& c : std::vector<keys>{{"u64", "string", "string(k)", "k"},
                                          {"string", "u64", "k", "string(k)"},
-                                         {"u32", "i64", "k", "u32(k)"},
-                                         {"i16", "string", "k", "i16(to_i64(k))"},
-                                         {"f32", "string", "k", "f32(to_f64(k))"},
-                                         {"bool", "u8", "k", "k != 0"},
+                                         {"u32", "i64", "i64(k)", "k"},
+                                         {"i16", "string", "string(k)", "k"},
+                                         {"f32", "string", "string(k)", "k"},
+                                         {"bool", "u8", "u8(k)", "k"},
                                          {"bytes[4]", "string", "string(k)", "k"},
                                          {"bytes[4]", "bytes[6]", "string(k)", "string(k)"}}) {
     const auto nodes = [&](const std::string& of_left, const std::string& of_right, const std::string& x) {

@@ -103,6 +103,10 @@ FOLLOWED = {
         two: {op: map, in: b, with: {key: time}}
         out: {op: concat, in: [one, two]}
         """, "0 5 15 25"),
+    "generate_series": ("{rows: 100, columns: {n: i}}", """
+        rows: {op: generate, with: {rows: 100, columns: {n: i}}}
+        out: {op: limit, in: rows, with: {count: 3}}
+        """, "0 1 2"),
     "connected_components": ("{ends: [src, dst], nodes: 1000000}", """
         edges: {op: map, in: b, with: {src: key, dst: key + 2}}
         some: {op: union_find, in: edges, with: {ends: [src, dst], nodes: 1000000}}

@@ -358,11 +358,13 @@ class loop_checker {
       const auto value = node_.compiled(*next->second, expr::scope{.constants = names});
       const bool narrows = value && value->type().is_float() && !s.type.is_float();
       if (value && !narrows) s.next = value->converted_to(s.type);
+      const std::string wider = value ? expr::widening_hint(s.initial, *value, "as its first value") : "";
       if (value && !s.next)
         node_.fault_at(next->second->position(),
                        fmt::format("'{}' starts as {} and goes on as {}", s.name, record::to_string(s.type),
                                    record::to_string(value->type())),
-                       record::to_string(s.type), expr::conversion_problem(*value, s.type).hint);
+                       record::to_string(s.type),
+                       wider.empty() ? expr::conversion_problem(*value, s.type).hint : wider);
     }
     if (until_ != nullptr) out_.until = node_.compiled(*until_, expr::scope{.constants = names}, true);
   }

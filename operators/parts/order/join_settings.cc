@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "engine/expr/conversion.h"
 #include "operators/parts/rules/added_columns.h"
@@ -28,7 +29,9 @@ plan::order left_order(const plan::order& have, const std::vector<std::pair<std:
   };
   if (have.size() >= by.size()) {
     const auto end = have.begin() + static_cast<std::ptrdiff_t>(by.size());
-    if (std::all_of(have.begin(), end, is_key)) return {have.begin(), end};
+    std::set<std::string> names;  // where one stands there twice, another key doesn't
+    for (auto term = have.begin(); term != end; ++term) names.insert(term->column);
+    if (names.size() == by.size() && std::all_of(have.begin(), end, is_key)) return {have.begin(), end};
   }
   plan::order out;
   for (const auto& [left, right] : by) out.push_back({left, false});
@@ -88,13 +91,16 @@ join_settings check_join(plan::node_checker& node) {
   for (const auto& [l, r] : s.by) {
     const record::value_type left_type = left[*left.index_of(l)].type;
     const record::value_type right_type = right[*right.index_of(r)].type;
+    const expr::one_type one = expr::one_type_of(l, left_type, r, right_type);
     if (left_type != right_type)
       node.fault_at_parameter("by",
                               fmt::format("'{}' is {} on the left, '{}' is {} on the right", l, to_string(left_type), r,
                                           to_string(right_type)),
                               "keys of the same type",
-                              "put a map with \"*\": all and " + expr::one_type_text(l, left_type, r, right_type) +
-                                  " in front of the sort of that input");
+                              fmt::format("put a map with \"*\": all and {} in front of the sort of {}", one.columns,
+                                          one.of_a && one.of_b ? "each input"
+                                          : one.of_a           ? "the left input"
+                                                               : "the right input"));
   }
   if (s.skip && s.kind == join_kind::full)
     node.fault_at_parameter("skip", "a full join gives every right row, so none can be skipped",

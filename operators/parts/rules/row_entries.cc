@@ -64,10 +64,13 @@ std::vector<row_entry> read_row_entries(plan::node_checker& node, const std::str
       }
       if (auto value = as_type(same->second, model.type()))
         e.columns.emplace_back(name, *std::move(value));
-      else
+      else {
+        const std::string wider = expr::widening_hint(model, same->second, "in the first entry");
         fault(fmt::format("column '{}' is {} in entry {} and {} in the first", name, to_string(same->second.type()),
                           k + 1, to_string(model.type())),
-              "the same type in every entry", expr::conversion_problem(same->second, model.type()).hint);
+              "the same type in every entry",
+              wider.empty() ? expr::conversion_problem(same->second, model.type()).hint : wider);
+      }
     }
     for (const auto& [name, value] : given)
       if (std::none_of(first.begin(), first.end(), [&, n = &name](const auto& c) { return c.first == *n; }))

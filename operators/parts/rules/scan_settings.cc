@@ -41,9 +41,11 @@ void read_state(plan::node_checker& node, scan_settings& s) {
       value = *std::move(converted);
     } else {
       const expr::problem why = expr::conversion_problem(value, variable->type);
+      const expr::expression& initial = s.initial[static_cast<size_t>(variable - s.state.begin())];
+      const std::string wider = expr::widening_hint(initial, value, "in `state`");
       node.fault_at_parameter("set." + name,
                               fmt::format("{}, the state '{}' is {}", why.message, name, to_string(variable->type)),
-                              why.expected, why.hint);
+                              why.expected, wider.empty() ? why.hint : wider);
     }
   }
   if (node.has("when")) s.when = node.condition("when", scope);

@@ -40,7 +40,7 @@ TEST(time_format, prints_as_strftime_does) {
     std::tm parts{};
     gmtime_r(&seconds, &parts);
     for (const char* pattern :
-         {"%Y-%m-%d %H:%M:%S", "%y %b %B %a %A %j %u %V", "%I:%M %p|%e|%%", "%F %T %R %D", "%s"}) {
+         {"%Y-%m-%d %H:%M:%S", "%y %b %B %a %A %j %u %V %G", "%I:%M %p|%e|%%", "%F %T %R %D", "%s"}) {
       char other[200];
       other[std::strftime(other, sizeof other, pattern, &parts)] = '\0';
       ASSERT_EQ(printed(pattern, us), other) << pattern;
@@ -111,7 +111,7 @@ TEST(time_format, a_wrong_pattern_is_a_fault_at_its_place) {
   EXPECT_EQ(fault_of("%Y%").offset, 2U);
   EXPECT_EQ(fault_of("").message, "the pattern is empty");
   EXPECT_EQ(fault_of("%\xc3").message, "no letter stands behind %");
-  EXPECT_EQ(format_of("%Y-%V").why_no_reading(), "%V is only printed");
+  EXPECT_EQ(format_of("%Y-%V").why_no_reading(), "%V and %G are only printed");
   EXPECT_EQ(format_of("%d.%m.").why_no_reading(), "it has no year: %Y or %y");
   EXPECT_EQ(format_of("%d %Y").why_no_reading(), "it has a day and no month: %m, %b or %B");
   EXPECT_EQ(format_of("%Y %I").why_no_reading(), "%I and %p need each other");

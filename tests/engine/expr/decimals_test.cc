@@ -95,6 +95,8 @@ TEST(decimals, are_rounded_as_numbers_are) {
   EXPECT_EQ(shown("round(fine, -3)"), "0");
   EXPECT_EQ(shown("trunc(-price, 1)"), "-12.5");
   EXPECT_EQ(shown("trunc(-price)"), "-12");
+  EXPECT_EQ(shown("trunc(to_decimal('9', 18), -1)"), "0");  // where the nearest is 10
+  EXPECT_EQ(shown("trunc(to_decimal('-9000000000000000000', 0), -19)"), "0");
   EXPECT_EQ(shown("floor(-price)"), "-13");
   EXPECT_EQ(shown("ceil(-price)"), "-12");
   EXPECT_EQ(shown("ceil(price)"), "13");

@@ -25,6 +25,7 @@ TEST(operators, give_the_documented_values) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   const std::vector<std::pair<std::string, cell>> table = {
       {"trunc(-2.7)", f(-2)},
+      {"round(123.4, u64(18446744073709551615))", f(123.4)},
       {"round(2.5)", f(3)},
       {"round(-2.5)", f(-3)},
       {"round(0.49999999999999994)", f(0)},
@@ -347,6 +348,8 @@ TEST(operators, numbers_of_columns_keep_their_low_bits) {
       {"u32", "-x", u(7), i(-7)},
       {"u64", "x + 2", u(~uint64_t{0}), u(1)},
       {"u64", "x - 2", u(1), u(~uint64_t{0})},
+      {"u64", "round(123.4, x)", u(~uint64_t{0}), f(123.4)},
+      {"u64", "length(split_part('a,b,cd', ',', x))", u(~uint64_t{0}), u(0)},
       {"u64", "u8(x)", u(300), u(44)},
       {"i64", "u8(x)", i(-1), u(255)},
       {"u64", "i8(x)", u(200), i(-56)},
