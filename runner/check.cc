@@ -59,7 +59,14 @@ int check(const check_arguments& arguments, terminal& screen) {
   for (const std::string& file : arguments.files) {
     job_arguments job = arguments.job;
     job.file = file;
-    code = std::max(code, check_one(job, arguments.resources, screen));  // a wrong job comes before a missing file
+    // A wrong job comes before a missing file, and says what is wrong whatever is missing before it.
+    try {
+      code = std::max(code, check_one(job, arguments.resources, screen));
+    } catch (const error& problem) {
+      if (arguments.files.size() == 1 || problem.kind() != error_kind::missing_input) throw;
+      screen.show(problem);
+      code = std::max(code, problem.exit_code());
+    }
   }
   return code;
 }

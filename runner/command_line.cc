@@ -379,6 +379,7 @@ class parser {
   void refuse_leftovers(const CLI::App& sub) const {
     words left = sub.remaining();
     for (const std::string& word : app_.remaining(false)) left.push_back(word);
+    std::erase(left, "--");  // what stands behind it was taken as files
     if (left.empty()) return;
     const auto option =
         std::find_if(left.begin(), left.end(), [](const std::string& w) { return w.size() > 1 && w[0] == '-'; });

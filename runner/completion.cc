@@ -13,6 +13,7 @@
 #include "runner/described_commands.h"
 #include "runner/document.h"
 #include "runner/option_values.h"
+#include "runner/shown_text.h"
 #include "runner/sort_help_text.h"
 
 namespace flowrun::runner {
@@ -101,12 +102,6 @@ std::vector<described_option> options_of(const described_command& command, const
     if (std::none_of(out.begin(), out.end(), [&](const auto& o) { return o.names.back() == option.names.back(); }))
       out.push_back(option);
   return out;
-}
-
-std::string in_single_quotes(std::string_view text) {
-  std::string out;
-  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return "'" + out + "'";
 }
 
 std::string pattern_of(const described_command& c) {

@@ -58,6 +58,14 @@ void print(std::string_view text) { write_fully(STDOUT_FILENO, text, "standard o
 
 void print_lines(std::string_view text) { print(without_controls(text)); }
 
+void refuse_to_replace(const std::string& to, const std::string& from, const std::string& what,
+                       const std::string& example) {
+  std::error_code ignored;
+  // Standard input may be that file, too.
+  if (to != "-" && std::filesystem::equivalent(from == "-" ? "/dev/stdin" : from, to, ignored))
+    throw error(error_kind::usage, "-o " + to + " is " + what + " itself", "another name: -o " + example);
+}
+
 pending_document::pending_document(std::string path) : pending_document(std::move(path), io::what_is_there::replaced) {}
 
 pending_document::pending_document(std::string path, io::what_is_there there_may_be) : path_(std::move(path)) {

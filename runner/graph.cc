@@ -25,6 +25,7 @@ void hide_values(const environment_mask& mask, plan::drawing& in) {
 }  // namespace
 
 int show_graph(const graph_arguments& arguments, terminal& screen) {
+  refuse_to_replace(arguments.output, arguments.job.file, "the job", "job.svg");
   const loaded_job loaded = load(arguments.job, arguments.resources, screen);
   plan::drawing drawn = plan::draw(*loaded.graph, loaded.plan);
   hide_values(screen.mask(), drawn);

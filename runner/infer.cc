@@ -11,6 +11,7 @@
 #include "runner/document.h"
 #include "runner/inferred_job.h"
 #include "runner/path_patterns.h"
+#include "runner/shown_text.h"
 
 namespace flowrun::runner {
 
@@ -57,7 +58,8 @@ int infer(const infer_arguments& arguments, terminal& screen) {
   }
   out->write(inferred_whole_job(job));
   for (const std::string& question : job.source.questions) screen.warn(question);
-  if (arguments.output != "-") screen.say(fmt::format("{}: flowrun {} runs it\n", arguments.output, arguments.output));
+  if (arguments.output != "-")
+    screen.say(fmt::format("{}: flowrun {} runs it\n", arguments.output, shell_word(arguments.output)));
   return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "runner/document.h"
 #include "runner/job_loading.h"
 #include "runner/new_job.h"
+#include "runner/shown_text.h"
 #include "runner/words.h"
 #include "specs/yaml_reader.h"
 
@@ -22,8 +23,8 @@ int begin_job(const document_arguments& arguments, terminal& screen) {
   };
   out.write(new_job(arguments.name, catalog, check));
   if (arguments.output != "-")
-    screen.say(
-        fmt::format("{}: put your files and columns in; flowrun check {} looks\n", arguments.output, arguments.output));
+    screen.say(fmt::format("{}: put your files and columns in; flowrun check {} looks\n", arguments.output,
+                           shell_word(arguments.output)));
   return 0;
 }
 

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 
 #include "engine/base/error.h"
 #include "engine/base/interrupted_call.h"
@@ -51,11 +50,7 @@ std::string content_of(const std::string& path, const std::string& name) {
 }  // namespace
 
 int draw_report(const report_arguments& arguments) {
-  std::error_code ignored;
-  // Standard input may be that file, too.
-  const std::string from = arguments.file == "-" ? "/dev/stdin" : arguments.file;
-  if (arguments.out != "-" && std::filesystem::equivalent(from, arguments.out, ignored))
-    throw error(error_kind::usage, "-o " + arguments.out + " is the report itself", "another name: -o run.html");
+  refuse_to_replace(arguments.out, arguments.file, "the report", "run.html");
   const std::string name = arguments.file == "-" ? "standard input" : arguments.file;
   const exec::RunReport report = parse_report(content_of(arguments.file, name), name);
   pending_document(arguments.out).write(page_of_report(exec::report_json(report)));

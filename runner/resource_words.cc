@@ -2,6 +2,7 @@
 
 #include "runner/option_values.h"
 #include "runner/resources.h"
+#include "specs/value.h"
 
 namespace flowrun::runner {
 
@@ -49,10 +50,11 @@ resource_arguments values_of(const resource_words& given) {
   resource_arguments out;
   if (given.memory.ends_with('%')) {
     const std::string number = given.memory.substr(0, given.memory.size() - 1);
-    const uint64_t percent = number_of("--memory", number);
-    if (percent == 0 || percent > 100)
-      throw error(error_kind::usage, "--memory '" + given.memory + "' is no share of the memory", "1% to 100%");
-    out.memory_percent = static_cast<double>(percent);
+    const std::optional<double> percent = specs::to_double(number);
+    if (!percent || !(*percent > 0 && *percent <= 100))
+      throw error(error_kind::usage, "--memory '" + given.memory + "' is no share of the memory",
+                  "above 0% to 100%, or bytes: -m 1GiB");
+    out.memory_percent = *percent;
   } else if (!given.memory.empty()) {
     out.memory_bytes = bytes_of("--memory", given.memory);
   }

@@ -15,6 +15,7 @@
 #include "engine/base/units.h"
 #include "engine/io/followed_path.h"
 #include "engine/plan/file_rules.h"
+#include "runner/shown_text.h"
 #include "runner/version.h"
 #include "runner/words.h"
 
@@ -164,7 +165,7 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
 
 std::string what_stays(const std::vector<block::disk_config>& scratch) {
   std::string places;
-  for (const block::disk_config& disk : scratch) places += " " + disk.path;
+  for (const block::disk_config& disk : scratch) places += " " + shell_word(disk.path);
   return fmt::format("flowrun: what is finished stays: the same command goes on there (flowrun clean{} removes it)\n",
                      places);
 }

@@ -198,8 +198,9 @@ int run_watched(const loaded_job& loaded, const run_arguments& arguments, const 
     } catch (const error& second) {  // what ended the job is told all the same
       screen.show(second);
     }
-    if (arguments.resume && (known == nullptr || known->kind() != error_kind::io))
-      screen.say(screen.mask().masked(what_stays(loaded.machine.scratch)));
+    const bool starts_over =
+        known != nullptr && (known->kind() == error_kind::io || known->kind() == error_kind::internal);
+    if (arguments.resume && !starts_over) screen.say(screen.mask().masked(what_stays(loaded.machine.scratch)));
     const bool by_signal = stopped && signals.signal() != 0;
     measured.end(by_signal ? 128 + signals.signal() : exit_code_of(problem), totals);
     if (by_signal) return 128 + signals.signal();

@@ -1,5 +1,7 @@
 #include "runner/shown_text.h"
 
+#include <algorithm>
+#include <cctype>
 #include <clocale>
 #include <cwchar>
 
@@ -66,6 +68,20 @@ std::string without_controls(std::string_view lines) {
     i += is_long_control;
   }
   return out;
+}
+
+std::string in_single_quotes(std::string_view text) {
+  std::string out;
+  for (char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return "'" + out + "'";
+}
+
+std::string shell_word(std::string_view word) {
+  const auto is_plain = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= 0x80 || std::isalnum(byte) != 0 || std::string_view("_-./,:=@%+").find(c) != std::string_view::npos;
+  };
+  return !word.empty() && std::all_of(word.begin(), word.end(), is_plain) ? std::string(word) : in_single_quotes(word);
 }
 
 size_t columns_of(std::string_view shown) {

@@ -15,6 +15,12 @@ std::string shown_text(std::string_view text, bool unicode);
 // wants names as they are.
 std::string without_controls(std::string_view lines);
 
+// A word of a command that somebody may copy into a shell: as it is, or in single quotes where a shell would take it
+// for something else.
+std::string shell_word(std::string_view word);
+// In single quotes in any case.
+std::string in_single_quotes(std::string_view text);
+
 // Columns that such a text takes.
 size_t columns_of(std::string_view shown);
 

@@ -295,6 +295,7 @@ void read_pieces(const std::string& path, const Take& take) {
 
 // What is no list of names is refused at its first one, however long it is.
 std::vector<std::string> names_from(const std::string& path) {
+  if (path.empty()) refuse("--files0-from names no file", "a file of names, or - for standard input");
   std::vector<std::string> out;
   std::string name;
   const auto end_name = [&] {
@@ -407,7 +408,10 @@ class parser {
       case sort_word: add_letter(letter_of_sort_word(value), end_of_key::both, global_); break;
       case batch_size: check_batch_size(value); break;
       case parallel: out_.threads = parse_threads(value); break;
-      case files0_from: names_file_ = value; break;
+      case files0_from:
+        names_file_ = value;
+        has_names_file_ = true;
+        break;
       case print_spec: out_.print_spec = true; break;
       case debug: out_.debug = true; break;
       case help: out_.help = true; break;
@@ -432,7 +436,7 @@ class parser {
     // Global letters may contradict each other if no key inherits them.
     for (const line_key& key : out_.keys) check_compatible(key.ordering);
     out_.reverse = global_.reverse;
-    if (!names_file_.empty()) {
+    if (has_names_file_) {
       if (!out_.files.empty())
         refuse(fmt::format("extra operand '{}': file operands cannot be combined with --files0-from", out_.files[0]));
       out_.files = names_from(names_file_);
@@ -451,6 +455,7 @@ class parser {
   sort_request out_;
   key_ordering global_;
   std::string names_file_;
+  bool has_names_file_ = false;
   bool has_output_ = false;
   char check_letter_ = 0;
 };

@@ -47,6 +47,15 @@ std::optional<std::string> expander::expand_text(const std::string& text, const 
       }
       const std::string name = text.substr(i + 2, close - i - 2);
       num_openings += count_openings(name);
+      if (count_openings(name) > 0) {
+        faults_.add(at(), "a '${' inside of another",
+                    "${name}, ${env:NAME}, or ${env:NAME:-default} with a plain default",
+                    "declare a parameter with one of them as its default:, and use that here");
+        if (faults_.full()) return std::nullopt;
+        good = false;
+        i = close + 1;
+        continue;
+      }
       const size_t begin = out.size();
       if (!(name.starts_with("env:") ? append_environment(name.substr(4), at, out) : append_variable(name, at, out)))
         good = false;

@@ -184,7 +184,12 @@ std::string time_help(ParamType type, const std::string& why) {
 std::string type_misfit(const Param& param, const std::string& text) {
   int64_t time = 0;
   switch (param.type()) {
-    case PARAM_INT: return to_int(text) || to_uint(text) ? "" : "a whole number";
+    case PARAM_INT: {
+      if (to_int(text) || to_uint(text)) return "";
+      const std::string_view digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
+      const bool is_whole = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
+      return is_whole ? "a whole number from -9223372036854775808 to 18446744073709551615" : "a whole number";
+    }
     case PARAM_FLOAT: return to_double(text) ? "" : "a number";
     case PARAM_BOOL: return to_bool(text) ? "" : "true or false";
     case PARAM_BYTES: return parse_bytes(text) ? "" : "a number of bytes: 512, 64MiB, 1.5GiB";

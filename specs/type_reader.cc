@@ -90,6 +90,11 @@ std::optional<uint64_t> number_within(std::string_view text, std::string_view pr
 std::optional<uint64_t> bytes_length(std::string_view text) { return number_within(text, "bytes["); }
 std::optional<uint64_t> decimal_scale(std::string_view text) { return number_within(text, "decimal["); }
 
+// Of varchar(20), varchar.
+std::string_view without_length(std::string_view word) {
+  return word.substr(0, word.ends_with(')') ? word.find('(') : word.size());
+}
+
 // What decimal(12, 2), numeric(12,2) or dec(5), of SQL and Arrow, is called here; empty for other words.
 std::string decimal_of_sql(std::string_view word) {
   const size_t open = word.find('(');
@@ -117,7 +122,7 @@ void check_value_type(const std::string& word, const Position& position, fault_s
     return;
   }
   const std::string message = "unknown type '" + quotable(word) + "'";
-  if (foreign_type(word).empty() && decimal_of_sql(word).empty())
+  if (foreign_type(without_length(word)).empty() && decimal_of_sql(word).empty())
     faults.add_unknown(position, message, word, value_types);
   else
     faults.add(position, message, expected, value_type_hint(word));
@@ -171,7 +176,8 @@ void read_types(const Entry& section, JobSpec& job, fault_sink& faults) {
 
 std::string value_type_hint(std::string_view word) {
   if (std::string here = decimal_of_sql(word); !here.empty()) return here;
-  const std::string_view ours = foreign_type(word);
+  const std::string_view ours = foreign_type(without_length(word));
+  if (ours == "bytes[1]" && word.ends_with(')')) return "write string, or bytes[N] for texts that are all as long";
   if (ours == "bytes[N]") return "say how many: \"bytes[16]\"";
   if (ours == "decimal[S]") return "say how many digits are behind the point: \"decimal[2]\"";
   // Python, pandas and SQL mean 64 bits, C and Arrow 32.

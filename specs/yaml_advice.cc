@@ -114,9 +114,12 @@ std::optional<size_t> open_bracket_in_line(std::string_view text, size_t offset)
   return open.empty() ? std::nullopt : std::optional(open.back());
 }
 
-void report_open(const Position& bracket, char which, fault_sink& faults) {
-  const bool map = which == '{';
-  faults.add(bracket, map ? "this '{' is never closed" : "this '[' is never closed", map ? "'}'" : "']'");
+void report_open(const Position& bracket, std::string_view text, std::optional<size_t> at, fault_sink& faults) {
+  const bool map = at && text[*at] == '{';
+  const std::string_view line = at ? text.substr(*at, text.find('\n', *at) - *at) : std::string_view();
+  faults.add(
+      bracket, map ? "this '{' is never closed" : "this '[' is never closed", map ? "'}'" : "']'",
+      line.find(" #") != std::string_view::npos ? "a ' #' begins a comment: put text that has one in quotes" : "");
 }
 
 struct advice {
@@ -166,7 +169,7 @@ const std::array advices = {
     advice{YAML::ErrorMsg::INVALID_ESCAPE, "an unknown escape after '\\'", "",
            "in single quotes a backslash is an ordinary character"},
     advice{YAML::ErrorMsg::UNKNOWN_TOKEN, "a character that can't begin text", "",
-           "put text that begins with @, ` or % in quotes"},
+           "put text that begins with @, `, %, | or ? in quotes"},
     advice{YAML::ErrorMsg::BAD_FILE, "nested too deeply", "", ""},
 };
 
@@ -187,12 +190,12 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
         source.offset_of(progress.open_bracket->line(), progress.open_bracket->column());
     const bool is_known = bracket && *bracket < text.size();
     if (at_end || (is_known && offset != unknown && begins_behind_open_bracket(text, offset, *bracket)))
-      return report_open(*progress.open_bracket, is_known ? text[*bracket] : '[', faults);
+      return report_open(*progress.open_bracket, text, is_known ? bracket : std::nullopt, faults);
   }
   if (message.starts_with(YAML::ErrorMsg::FLOW_END) && offset < text.size()) {
     const std::optional<size_t> open = open_bracket_in_line(text, offset);
     if (open && (text[*open] == '[') != (text[offset] == ']'))
-      return report_open(source.position_of(*open), text[*open], faults);
+      return report_open(source.position_of(*open), text, open, faults);
   }
   if (message.starts_with(YAML::ErrorMsg::EOF_IN_SCALAR)) {
     faults.add(progress.last.line() > 0 ? progress.last : source.position_of(0),
@@ -235,7 +238,7 @@ void report_yaml_error(std::string_view message, const yaml_progress& progress, 
     const cut found = cut_word(text, offset);
     if (found.word.empty()) {
       faults.add(position, std::string("this does not continue the ") + (flow_map ? "map in {…}" : "list in […]"),
-                 flow_map ? "',' or '}'" : "',' or ']'", "put text that holds any of [ ] { } , in quotes");
+                 flow_map ? "',' or '}'" : "',' or ']'", "put text that holds any of [ ] { } , ? in quotes");
       return;
     }
     if (position.origin().empty()) position = source.position_of(found.begin);

@@ -135,7 +135,8 @@ class job::core final : public services, public graph_host {
 
   // What was read or written wrong once isn't gone on with: the next run starts over.
   void distrust(const error& problem) {
-    if (settings_.manifest && problem.kind() == error_kind::io) settings_.manifest->spoil(problem.what());
+    const bool wrong = problem.kind() == error_kind::io || problem.kind() == error_kind::internal;
+    if (settings_.manifest && wrong) settings_.manifest->spoil(problem.what());
   }
 
   void end() {

@@ -36,7 +36,8 @@ class file_comparison {
              "files of its own for each", "give each a directory, or names that begin or end differently");
       else
         fail(b, fmt::format("{} and {} both write {}", a.who, b.who, named(a, b)), "a file of its own for each",
-             "put both streams into one with concat");
+             a.who.starts_with('-') || b.who.starts_with('-') ? "give another name"
+                                                              : "put both streams into one with concat");
       return false;
     }
     if (a.writes != b.writes) {

@@ -71,6 +71,7 @@ class usage_test(process_test):
             (["job.yaml", "-m", "lots"], ["--memory 'lots' is no number of bytes", "64MiB"]),
             (["job.yaml", "-m", "0"], ["--memory"]),
             (["job.yaml", "-m", "200%"], ["no share of the memory"]),
+            (["job.yaml", "-m", "x%"], ["no share of the memory"]),
             (["job.yaml", "-j", "0"], ["--threads is 0", "1 to 4096"]),
             (["job.yaml", "-j", "two"], ["--threads 'two' is no number", "1 to 4096"]),
             (["job.yaml", "-j", "99999999999999999999"], ["--threads is 99999999999999999999", "1 to 4096"]),
@@ -100,6 +101,21 @@ class usage_test(process_test):
             with self.subTest(arguments=arguments):
                 done = self.flowrun(*arguments)
                 self.fails(64, done, "flowrun: error:", *parts)
+
+    def test_the_end_of_options(self):
+        self.write("job.yaml", SORT)
+        for words in (["check", "--", "job.yaml"], ["plan", "-q", "--", "job.yaml"], ["check", "job.yaml", "--"]):
+            self.assertEqual(self.flowrun(*words).returncode, 0, words)
+
+    def test_jobs_behind_one_that_is_missing_are_checked(self):
+        self.write("good.yaml", SORT)
+        self.write("bad.yaml", SORT.replace("by: [value]", "by: [valeu]"))
+        for names, code in ((["none.yaml", "bad.yaml", "good.yaml"], 78), (["bad.yaml", "none.yaml"], 78), (["none.yaml", "good.yaml"], 66)):
+            done = self.flowrun("check", *names)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn("there is no job none.yaml", done.stderr)
+            self.assertEqual("valeu" in done.stderr, "bad.yaml" in names)
+            self.assertEqual("good.yaml: no faults" in done.stderr + done.stdout, "good.yaml" in names)
 
     def test_an_empty_value_is_none(self):
         self.write("job.yaml", SORT)

@@ -261,6 +261,7 @@ class files_and_options(sort_test):
         self.same("--files0-from=names")
         self.same("--files0-from=-", input=b"a\0b c")
         self.refused(2, "--files0-from=names", "a", says=["extra operand"])
+        self.refused(2, "--files0-from=", says=["--files0-from names no file"])
         self.write("empty", "")
         self.refused(2, "--files0-from=empty", says=["no input from 'empty'"])
         self.refused(2, "--files0-from=-", input=b"a\0\0", says=["-:2: invalid zero-length file name"])

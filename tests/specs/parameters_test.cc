@@ -55,7 +55,7 @@ TEST(parameters, very_many_in_one_text) {
   EXPECT_EQ(expanded("a: {type: string, default: x}", text), expected);
   // Those within names count where a fault says its place.
   EXPECT_THAT(faults_in(job("", "$${ ${a${b} ${c}")),
-              ElementsAre("7:14 there is no parameter 'a${b'", "7:22 there is no parameter 'c'"));
+              ElementsAre("7:14 a '${' inside of another", "7:22 there is no parameter 'c'"));
 }
 
 TEST(parameters, ranges) {
@@ -150,6 +150,8 @@ TEST(parameters, unknown_name_at_its_exact_column) {
 
 TEST(parameters, wrong_uses) {
   EXPECT_THAT(faults_in(job("", "a ${x")), ElementsAre("7:12 '${' without '}'"));
+  EXPECT_THAT(faults_in(job("n: {type: path, default: a}", "b/${env:NOT_SET:-${n}}")),
+              ElementsAre("7:12 a '${' inside of another"));
   EXPECT_THAT(faults_in(job("n: {type: int, default: 1}", "${n:-5}")),
               ElementsAre(HasSubstr("a default for a parameter stands in its declaration")));
   EXPECT_THAT(
