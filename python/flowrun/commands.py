@@ -9,6 +9,8 @@ import tempfile
 from contextlib import ExitStack
 from typing import Callable, Mapping, Sequence, Union, cast
 
+import numpy as np
+
 from flowrun.errors import Fault, error_of, faults_in
 from flowrun.jobs import Job, JobFile, has_file
 from flowrun.outputs import PathOf, Result, TemporaryFolder
@@ -21,6 +23,10 @@ Values = Union[Mapping[str, object], None]
 def _text(value: object, name: str) -> str:
     if value is None:
         raise TypeError(f"{name!r} is None, and a value is needed; leave it out, and its default holds")
+    if isinstance(value, (bytes, bytearray)):
+        raise TypeError(f"{name!r} is {type(value).__name__}, and a text is needed; decode() makes one")
+    if isinstance(value, np.generic):  # the types of NumPy
+        value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, os.PathLike):
@@ -28,6 +34,11 @@ def _text(value: object, name: str) -> str:
     if isinstance(value, (list, tuple, Mapping)):
         return json.dumps(value, ensure_ascii=False)  # JSON is YAML
     return str(value)
+
+
+def _as_job_text(path: str) -> str:
+    """In a job, ${…} of a path stands for something."""
+    return path.replace("$", "$$")
 
 
 def _path_as_yaml(path: PathLike) -> str:
@@ -126,7 +137,7 @@ def run(
         given = JobFile(job, stack)
         changes = dict(settings or {})
         for node, path in (outputs or {}).items():
-            place = os.path.join(kept.name, node) if kept is not None and path is None else path
+            place = _as_job_text(os.path.join(kept.name, node)) if kept is not None and path is None else path
             changes[f"nodes.{node}.with.path"] = _path_as_yaml(cast(PathLike, place))
         words = _words("run", given.path, params, binary, plugins, changes, memory, threads, scratch, scratch_limit)
         report_file = os.path.join(folder, "report.json")

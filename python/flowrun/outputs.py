@@ -228,7 +228,7 @@ class Output:
         rows = []
         with self._open_text() as file:
             for line in file:
-                record, row = json.loads(line, parse_float=as_read), []
+                record, row = json.loads(line, parse_float=as_read, parse_int=_whole_number), []
                 for keys in paths:
                     value = record
                     for key in keys:
@@ -393,12 +393,23 @@ class Result(Mapping[str, Output]):
         return len(self._outputs)
 
 
+def _whole_number(text: str) -> float:
+    """A float that is -0.0 is written as -0, and no integer is."""
+    return -0.0 if text == "-0" else int(text)
+
+
+def _remove_as(process: int, folder: str) -> None:
+    if os.getpid() == process:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 class TemporaryFolder:
-    """Goes when the last output in it does. Arrays that are mapped from its files stay as they are."""
+    """Goes when the last output in it does. Arrays that are mapped from its files stay as they are. A copy in a process
+    that was forked from this one is none of its outputs."""
 
     def __init__(self) -> None:
         self.name = tempfile.mkdtemp(prefix="flowrun-rows-")
-        weakref.finalize(self, shutil.rmtree, self.name, ignore_errors=True)
+        weakref.finalize(self, _remove_as, os.getpid(), self.name)
 
 
 class PathOf:

@@ -422,6 +422,15 @@ class package_test(unittest.TestCase):
         self.assertFalse(path.parent.exists())
         self.assertEqual(array["id"].tolist(), [0, 1, 2, 3, 4])
 
+    def test_temporary_files_stay_when_a_forked_process_ends(self):
+        code = (
+            f"import flowrun, multiprocessing as m; r = flowrun.run({job_of({'id': 'i'})!r}, outputs={{'out': None}})\n"
+            "p = m.get_context('fork').Process(target=print, args=('child',), kwargs={'flush': True}); p.start(); p.join()\n"
+            "import os, sys\nif os.fork() == 0: sys.exit()\nos.wait()\nprint(r['out'].array()['id'].tolist())"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "child\n[0, 1, 2, 3, 4]\n")
+
     def test_standard_output_is_read_from_the_result(self):
         job = job_of({"a": "i", "b": "string(i)"}, "file.write_csv", rows=3)
         job["nodes"]["out"]["with"]["path"] = "-"
@@ -441,6 +450,17 @@ class package_test(unittest.TestCase):
             flowrun.check(job, {"least": None})
         with self.assertRaisesRegex(TypeError, "'nodes.rows.with.rows' is None"):
             flowrun.plan(job, settings={"nodes.rows.with.rows": None})
+
+    def test_parameters_of_numpy(self):
+        job = {"params": {"n": {"type": "int", "default": 1}, "on": {"type": "bool", "default": False}}, **job_of({"x": "if(params.on, params.n, 0)"}, rows=1)}
+        self.assertEqual(flowrun.run(job, {"n": np.int64(7), "on": np.bool_(True)}, outputs={"out": None})["out"].array()["x"].tolist(), [7])
+        with self.assertRaisesRegex(TypeError, "'n' is bytes, and a text is needed"):
+            flowrun.check(job, {"n": b"7"})
+
+    def test_a_zero_below_zero_keeps_its_sign(self):
+        job = job_of({"x": "if(i == 1, -0.0, 1.5)"}, "file.write_json_lines", rows=2)
+        values = flowrun.run(job, cwd=self.dir, outputs={"out": self.dir / "x.jsonl"})["out"].array()["x"].tolist()
+        self.assertEqual([str(x) for x in values], ["1.5", "-0.0"])
 
     def test_parameters_of_all_types(self):
         text = """flowrun: 1
