@@ -1,6 +1,5 @@
 #include "engine/exec/edge_queue.h"
 
-#include <algorithm>
 #include <deque>
 #include <utility>
 #include <vector>
@@ -87,8 +86,9 @@ class bounded_queue final : public edge_queue {
 
   // Not analysed: the analysis doesn't know that the queues of a group have one mutex.
   bool one_is_empty() const FLOWRUN_REQUIRES(mutex_) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS {
-    return std::any_of(group_->all.begin(), group_->all.end(),
-                       [](const bounded_queue* q) { return q->batches_.empty() && !q->closed_; });
+    for (const bounded_queue* q : group_->all)
+      if (q->batches_.empty() && !q->closed_) return true;
+    return false;
   }
   void wake_all() FLOWRUN_REQUIRES(mutex_) FLOWRUN_NO_THREAD_SAFETY_ANALYSIS {
     for (bounded_queue* q : group_->all) wake(q->producer_);
