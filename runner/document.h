@@ -20,13 +20,13 @@ void print(std::string_view text);
 // The same for lines that people read: without_controls().
 void print_lines(std::string_view text);
 
-// A file that is written at the end of a long run. Its place is tried when the run begins, so that the user needn't
-// wait hours to learn that a report can't be written.
 // Throws error(usage) where what is to be written to -o `to` would replace what is read, `from` ("-": standard input):
 // "-o job.yaml is the job itself".
 void refuse_to_replace(const std::string& to, const std::string& from, const std::string& what,
                        const std::string& example);
 
+// A file that is written at the end of a long run. Its place is tried when the run begins, so that the user needn't
+// wait hours to learn that a report can't be written.
 class pending_document {
  public:
   // `path` -: standard output; a device or a pipe: written to as it is. Throws error(output).
