@@ -109,17 +109,16 @@ class cluster_test(cluster_process):
             self.write("job.yaml", f"""flowrun: 1
 nodes:
   a: {{op: generate, with: {{rows: 20000, columns: {{v: i, t: "bytes(concat('', 1000 + rand(1, i) % 9000), 4)"}}}}}}
-  b: {{op: generate, with: {{rows: 20000, columns: {{v: i, t: "bytes(concat('', 1000 + rand(2, i) % 9000), 4)"}}}}}}
   s: {{op: sort, in: a, with: {{by: ["{by}"]}}}}
-  t: {{op: sort, in: b, with: {{by: ["t[0:2]"]}}}}
+  t: {{op: sort, in: a, with: {{by: ["t[0:2]"]}}}}
   m: {{op: merge, in: [s, t], with: {{by: ["t[0:2]"]}}}}
   c: {{op: check, in: m, with: {{sorted: ["t[0:2]"]}}}}
   r: {{op: reduce, in: c, with: {{let: {{n: "count()", v: "sum(v)"}}}}}}
 """)
             done = self.flowrun("job.yaml", "-q", "--cluster", "local:3", "-T", "scratch", "--report", "report.json")
             self.assertEqual(done.returncode, 0, done.stderr)
-            results = {r["name"]: int(r["value"]) for r in json.loads((self.dir / "report.json").read_text())["results"] if r["node"] == "r"}
-            self.assertEqual(results, {"n": 40000, "v": 20000 * 19999})
+            results = json.loads((self.dir / "report.json").read_text())["results"]
+            self.assertEqual([int(r["value"]) for r in results if r["node"] == "r"], [40000, 20000 * 19999])
 
     def test_words_that_are_wrong(self):
         for words, said in ((["--cluster", "local"], "--cluster 'local' is no cluster"),

@@ -107,6 +107,14 @@ class usage_test(process_test):
         for words in (["check", "--", "job.yaml"], ["plan", "-q", "--", "job.yaml"], ["check", "job.yaml", "--"]):
             self.assertEqual(self.flowrun(*words).returncode, 0, words)
 
+    def test_a_share_of_the_memory_with_a_fraction(self):
+        self.write("job.yaml", SORT)
+        self.assertEqual(self.flowrun("check", "job.yaml", "-m", "12.5%").returncode, 0)
+
+    def test_printed_commands_can_be_pasted(self):
+        done = self.flowrun("new", "file.read_csv/sort/file.write_csv", "-o", "my job.yaml")
+        self.assertIn("flowrun check 'my job.yaml' looks", done.stderr + done.stdout)
+
     def test_jobs_behind_one_that_is_missing_are_checked(self):
         self.write("good.yaml", SORT)
         self.write("bad.yaml", SORT.replace("by: [value]", "by: [valeu]"))
