@@ -41,7 +41,7 @@ exec::operator_definition word<"pq_scan">() {
       "They are tried only for groups that had an event.";
   d.order =
       "needs: every input sorted by `order`; gives: the leading columns of `order` that every rule of the port emits "
-      "as they are (of `at_end`: group columns only)";
+      "as they are (of `at_end`: group columns only), up to one of f32";
   d.example =
       "# A maximal independent set; edges go from the smaller node to the larger one.\n"
       "mis:\n"

@@ -465,7 +465,8 @@ Item priority_queue<Item>::least_new() {
   return num_chunks_ == 0 ? least : std::min(least, least_in_chunks_);
 }
 
-// Each item taken leaves its place to the last one. When there are too many, all go back.
+// Each item taken leaves its place to the last one. When there are too many, no more are taken (`to` has room for a few
+// slices, and one chunk may have all items there are, each moved there from the end), and all go back.
 template <class Item>
 bool priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to, size_t& num_taken) {
   num_taken = 0;
@@ -473,7 +474,7 @@ bool priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to, size_t
   scanned_ += num_chunks_;
   const auto take_from = [&](size_t first, size_t end) {
     scanned_ += end - first;
-    for (size_t i = first; i < std::min(end, num_filled_);) {
+    for (size_t i = first; i < std::min(end, num_filled_) && num_taken <= memory_.slice_items;) {
       if (splitter < fill_[i]) {
         ++i;
         continue;
@@ -489,13 +490,13 @@ bool priority_queue<Item>::take_new_up_to(const Item& splitter, Item* to, size_t
     num_chunks_ = std::min(num_chunks_, num_filled_ / chunk_items);
     if (c < num_chunks_) chunk_least_[c] = least_of(fill_ + first, chunk_items);
   }
+  take_from(num_chunks_ * chunk_items, num_filled_);
   if (num_taken > memory_.slice_items) {
     std::memcpy(static_cast<void*>(fill_ + num_filled_), to, num_taken * sizeof(Item));
     num_filled_ += num_taken;
     forget_chunks();
     return false;
   }
-  take_from(num_chunks_ * chunk_items, num_filled_);
   if (num_chunks_ > 0) least_in_chunks_ = least_of(chunk_least_.data(), num_chunks_);
   return true;
 }

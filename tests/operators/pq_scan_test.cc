@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <queue>
 #include <random>
+#include <regex>
 
 #include "engine/base/error.h"
 #include "tests/operators/harness.h"
@@ -317,7 +318,9 @@ TEST(pq_scan, has_several_ports_and_float_columns) {
   const run_result result = run(nodes, {{"in", {"-2.5,true,a", "-1,false,b", "1.5,true,c"}}});
   EXPECT_THAT(result.sinks.at("out"), ElementsAre("-0.5,true", "3.5,true"));
   EXPECT_THAT(result.sinks.at("other"), ElementsAre("-2.5,-2.5", "1.5,-1"));
-  EXPECT_EQ(output_of(nodes, "x", 0), "{t: f32, sum: f64} by t");
+  // A NaN may have other bits, by which it is ordered, once it was computed with as f64.
+  EXPECT_EQ(output_of(nodes, "x", 0), "{t: f32, sum: f64} by nothing");
+  EXPECT_EQ(output_of(std::regex_replace(nodes, std::regex("f32"), "f64"), "x", 0), "{t: f64, sum: f64} by t");
 }
 
 TEST(pq_scan, takes_empty_inputs) {

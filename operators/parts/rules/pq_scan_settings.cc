@@ -227,6 +227,9 @@ plan::order order_of_port(const pq_scan_settings& s, size_t port) {
       return true;
     };
     if (!carries(s.on, s.event, s.order.size()) || !carries(s.at_end, s.group, s.num_group) || !name) break;
+    // The bits of a NaN don't all come through f64, in which rules compute.
+    const auto column = s.event.index_of(s.order[k].column);
+    if (!column || s.event[*column].type.kind == record::type_kind::f32) break;
     plan::order_term term = s.order[k];
     term.column = *name;
     out.push_back(term);

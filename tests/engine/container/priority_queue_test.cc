@@ -72,6 +72,17 @@ TYPED_TEST(priority_queue_of, serves_time_forward_processing) {
   }
 }
 
+// More of them than a slice has room for, below all that is there already.
+TYPED_TEST(priority_queue_of, takes_very_many_equal_items) {
+  for (const uint64_t memory_bytes : {300 * KiB, 1 * MiB, 4 * MiB}) {
+    pq_rig<TypeParam> rig(settings_of<TypeParam>({memory_bytes, false, false}), {.on_disk = false});
+    const uint64_t num_items = memory_bytes / sizeof(uint64_t);
+    for (uint64_t i = 0; i < num_items; ++i) rig.push(item_of<TypeParam>(1000 + i));
+    for (uint64_t i = 0; i < num_items; ++i) rig.push(item_of<TypeParam>(7));
+    ASSERT_TRUE(rig.drain());
+  }
+}
+
 TYPED_TEST(priority_queue_of, grows_and_drains) {
   std::mt19937_64 random(3);
   for (const shape& s : shapes) {
