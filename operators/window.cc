@@ -198,13 +198,18 @@ class widening_stage final : public exec::ordered_stage {
       const std::vector<uint32_t>& starts = groups_.add(rows);
       for (size_t g = 0; g + 1 < starts.size(); ++g)
         if (g > 0 || !open) group_starts_.push_back(history_.end() + starts[g]);
+      drop_passed_groups();  // with `every`, very many may begin before the next row
     }
     history_.append(rows);
   }
 
+  void drop_passed_groups() {
+    while (group_starts_.size() > 1 && group_starts_[1] <= next_) group_starts_.pop_front();
+  }
+
   // Finds the group of the next row, as far as its rows are there.
   void find_group() {
-    while (group_starts_.size() > 1 && group_starts_[1] <= next_) group_starts_.pop_front();
+    drop_passed_groups();
     group_begin_ = has_groups_ ? group_starts_.front() : 0;
     group_end_ = group_starts_.size() > 1 ? group_starts_[1] : history_.end();
   }

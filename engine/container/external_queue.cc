@@ -16,6 +16,7 @@
 #include "engine/block/block_prefetcher.h"
 #include "engine/block/prefetch_order.h"
 #include "engine/container/lent_blocks.h"
+#include "engine/container/row_page.h"
 #include "engine/container/sleepers.h"
 #include "engine/kernels/wide_rows.h"
 #include "engine/runs/run_writer.h"
@@ -25,13 +26,27 @@ namespace flowrun::container {
 
 namespace {
 
-// Rows may be a slice of a larger batch, or of a whole run that a sort had in memory, which they would keep alive. So
-// they get memory of their own, which is what the queue counts. (With a heap, that is counted as a whole.)
-record::batch with_own_memory(record::batch b) {
-  const size_t num_bytes = b.num_bytes();
-  if (b.heap_bytes > 0 || num_bytes == 0) return b;
+// Rows may be a slice of a larger batch, of a whole run that a sort had in memory, or of what a filter has read, all of
+// which they would keep alive. So they get memory of their own, which is what the queue counts. Rows that share a text,
+// of which each would get a copy then, stay where they are. So do long rows, which are most of what they keep alive:
+// several queues may hold the same ones.
+record::batch with_own_memory(const kernels::wide_rows& rows, record::batch b) {
+  constexpr size_t most_copied = MiB;
+  const size_t rows_bytes = b.num_rows * b.row_bytes, num_bytes = stored_bytes(rows, b);
+  if (num_bytes == 0 || num_bytes > b.num_bytes() || (rows.has_strings() && num_bytes > most_copied)) return b;
   const std::shared_ptr<std::byte[]> memory = std::make_shared_for_overwrite<std::byte[]>(num_bytes);
-  std::memcpy(memory.get(), b.rows, num_bytes);
+  std::byte* const heap = memory.get() + rows_bytes;
+  if (rows.has_strings()) {
+    size_t heap_end = num_bytes - rows_bytes;
+    for (size_t i = 0; i < b.num_rows; ++i)
+      heap_end = rows.place(b.row(i), b.heap, heap, memory.get() + i * b.row_bytes, heap_end);
+    b.heap = heap;
+    b.heap_bytes = num_bytes - rows_bytes;
+  } else {
+    std::memcpy(memory.get(), b.rows, rows_bytes);
+    b.heap = nullptr;
+    b.heap_bytes = 0;
+  }
   b.rows = memory.get();
   b.owner = memory;
   return b;
@@ -133,8 +148,8 @@ struct external_queue::core {
   outcome push(record::batch& b) FLOWRUN_REQUIRES(mutex) {
     const bool all_in_memory = !writer && segments.empty() && !reading;
     if (!all_in_memory || memory_used + bytes_of(b) > row_memory) return spill(b);
-    memory_used += bytes_of(b);
-    memory.push_back(with_own_memory(std::move(b)));
+    memory.push_back(with_own_memory(rows, std::move(b)));
+    memory_used += bytes_of(memory.back());
     return outcome::ready();
   }
 

@@ -4,6 +4,7 @@
 
 #include "engine/base/units.h"
 #include "engine/plan/body_ports.h"
+#include "specs/value.h"
 
 namespace flowrun::plan {
 
@@ -14,8 +15,21 @@ uint64_t num_results(const graph& body) {
                                              [](const node& n) { return n.declaration == &body_result(); }));
 }
 
-// One vector for a row of scalars or for no rows, and those for the results of the bodies. A recursion writes its
-// results when all that it called is done, and only one of its bodies does.
+// The streams that a loop carries.
+uint64_t num_carried(const node& n) {
+  uint64_t out = 0;
+  for (const parameter_declaration& p : n.declaration->parameters) {
+    const specs::Value* const given = p.kind == parameter_kind::carried ? specs::find(n.spec->with(), p.name) : nullptr;
+    if (given == nullptr) continue;
+    for (const specs::Entry& carried : given->map().entries())
+      if (specs::find(carried.value(), "value") == nullptr) ++out;
+  }
+  return out;
+}
+
+// One vector for a row of scalars or for no rows, those for the results of the bodies, and as many that are read
+// meanwhile; of a loop that hands its streams on (next: {a: new, b: a, c: b}) all that it carries. A recursion writes
+// its results when all that it called is done, and only one of its bodies does.
 uint64_t num_vectors(const node& n) {
   uint64_t all = 0, most = 0;
   const auto add = [&](const graph& body) {
@@ -25,7 +39,7 @@ uint64_t num_vectors(const node& n) {
   };
   for (const auto& body : n.bodies) add(*body);
   if (const auto outer = n.recursion.lock()) add(*outer);
-  return 1 + (recurs(n) && !carries(n) ? most : 2 * all);
+  return 1 + (recurs(n) && !carries(n) ? most : all + std::max(all, num_carried(n)));
 }
 
 // As for a spilling queue: two blocks for each disk, to write behind. In a recursion every frame has them, so they are

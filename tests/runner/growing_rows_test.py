@@ -88,6 +88,19 @@ class growing_rows_test(process_test):
         # The last key is far from all others.
         self.sums(looked_up("if(i == 200000, 4000000000, i)", 200_001, 500), "m", "v", 5, 5 * 500, "-m", "118MiB")
 
+    def test_groups_that_a_window_passes_over(self):
+        nodes = {"g": generated(14_000_000, k="u32(i)"),
+                 "w": '{op: window, in: g, with: {every: 100000000, before: 1, reset: [k], let: {d: "row[-1].k"}}}'}
+        self.run_job({**nodes, "r": "{op: reduce, in: w, with: {let: {n: count()}}}"}, "-m", "16MiB")
+
+    def test_few_rows_of_each_batch_that_wait_in_a_queue(self):
+        """They share the texts of the batch, and keep no more of it than is theirs."""
+        columns = {f"c{k}": f"rand({k}, i) % 1000" for k in range(20)}
+        nodes = {"g": generated(600_000, **columns, city="concat('c', i % 100)"),
+                 "s": "{op: split, in: g, with: {ports: {a: c1 == 7, b: c1 == 8, c: c1 == 9}, rest: others}}",
+                 "all": "{op: concat, in: [s.others, s.a, s.b, s.c]}"}
+        self.sums(nodes, "all", "city", 600_000, 600_000 * 3 - 600_000 // 10)
+
     def test_a_lookup_in_keys_alone(self):
         """An array of keys has a bit for each, and no rows."""
         nodes = {"t": generated(40_000_000, k="u32(i)"), "s": generated(10, k="u32(i)"),

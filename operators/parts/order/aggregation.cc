@@ -212,11 +212,14 @@ bool is_text(const column_aggregate& a) {
 aggregation::aggregation(std::vector<column_aggregate> aggregates, const record::row_type& output, size_t first_column,
                          record::batch_pool& pool, uint64_t most_bytes)
     : row_bytes_(output.row_bytes()), most_bytes_(most_bytes) {
+  const auto is_outside = [](const column_aggregate& a) { return a.outside.has_value(); };
+  const auto num_outside = static_cast<size_t>(std::count_if(aggregates.begin(), aggregates.end(), is_outside));
   for (size_t i = 0; i < aggregates.size(); ++i) {
     lane l;
     l.what = std::move(aggregates[i]);
     l.offset = output[first_column + i].offset;
-    if (l.what.outside) l.outside = std::make_unique<outside_lane>(*l.what.outside, l.what.result, pool, most_bytes);
+    if (l.what.outside)
+      l.outside = std::make_unique<outside_lane>(*l.what.outside, l.what.result, pool, most_bytes, num_outside);
     has_outside_ = has_outside_ || l.outside != nullptr;
     lanes_.push_back(std::move(l));
   }
@@ -460,6 +463,10 @@ outside_use use_of(const expr::aggregate_call& call, const record::row_type& row
 }
 
 }  // namespace
+
+bool has_ordered(const named_aggregates& aggregates) {
+  return std::any_of(aggregates.begin(), aggregates.end(), [](const auto& a) { return a.second.is_ordered(); });
+}
 
 aggregation_plan plan_aggregation(const record::row_type& input, const std::vector<std::string>& keys,
                                   const named_aggregates& aggregates, bool keep_row) {

@@ -29,6 +29,8 @@
 namespace flowrun::operators {
 
 using named_aggregates = std::vector<std::pair<std::string, expr::aggregate>>;
+// Whether the order of the rows matters to one of them.
+bool has_ordered(const named_aggregates& aggregates);
 
 // An aggregate of a column.
 struct column_aggregate {

@@ -15,7 +15,13 @@ using record::type_kind;
 
 constexpr size_t chunk_rows = 1024;
 constexpr size_t most_groups = 256;
-constexpr size_t bytes_of_states = 256 * 1024;  // at once, or one state
+// At once: of a lane, and of all lanes of an aggregation; or one state.
+constexpr size_t most_bytes_of_states = 256 * 1024;
+constexpr size_t bytes_of_all_states = 4 * 1024 * 1024;
+
+size_t bytes_of_states(size_t num_lanes) {
+  return std::min(most_bytes_of_states, bytes_of_all_states / std::max<size_t>(num_lanes, 1));
+}
 
 template <class T, class Lane>
 void load_lanes(const std::byte* from, size_t stride, size_t count, uint64_t* out, Lane lane) {
@@ -54,10 +60,11 @@ void load_numbers(const record::value_type& type, const std::byte* from, size_t 
 
 }  // namespace
 
-outside_lane::outside_lane(outside_use use, record::value_type result, record::batch_pool& pool, uint64_t most_bytes)
+outside_lane::outside_lane(outside_use use, record::value_type result, record::batch_pool& pool, uint64_t most_bytes,
+                           size_t num_lanes)
     : use_(std::move(use)),
       result_(result),
-      most_states_(std::clamp<size_t>(bytes_of_states / use_.state_bytes, 1, most_groups)),
+      most_states_(std::clamp<size_t>(bytes_of_states(num_lanes) / use_.state_bytes, 1, most_groups)),
       open_(use_.state_bytes),
       lanes_(use_.arguments.size()),
       texts_(use_.arguments.size()),

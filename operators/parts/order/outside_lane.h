@@ -40,8 +40,10 @@ struct outside_use {
 
 class outside_lane {
  public:
-  // Texts of results may have `most_bytes`.
-  outside_lane(outside_use use, record::value_type result, record::batch_pool& pool, uint64_t most_bytes);
+  // Texts of results may have `most_bytes`. `num_lanes`: of the aggregation, this one included; they share what states
+  // may take.
+  outside_lane(outside_use use, record::value_type result, record::batch_pool& pool, uint64_t most_bytes,
+               size_t num_lanes);
   outside_lane(const outside_lane&) = delete;
   outside_lane& operator=(const outside_lane&) = delete;
 
