@@ -208,6 +208,7 @@ class call_checker {
     auto& instances = node_.graphs().instances();
     const std::string name = key();
     const auto found = instances.find(name);
+    if (found != instances.end() && found->second.is_faulty) return node_.count_faults(0);
     if (found != instances.end() && !found->second.finished) return recur(found->second);
     if (found == instances.end()) {
       plan::graph_instance& instance = instances[name];
@@ -218,7 +219,8 @@ class call_checker {
       const size_t before = node_.faults().size();
       node_.graphs().check(request(), *instance.body, node_.faults());
       node_.count_faults(before);
-      if (!node_.ok()) return;
+      instance.is_faulty = !node_.ok();
+      if (instance.is_faulty) return;
       instance.finished = true;
     }
     const plan::graph_instance& instance = instances.at(name);

@@ -57,7 +57,7 @@ settings check(plan::node_checker& node) {
   if (s.by.empty() && s.aggregates.empty())
     node.fault_at_node("a group needs keys or aggregates", "by: [column, …] or let: {name: aggregate, …}");
   require_equal_values_together(node, "let", s.by, s.aggregates, combining_sort(node, s));
-  if (!s.by.empty() && node.ok()) node.require_adjacent(0, s.by, combining_sort(node, s));
+  if (!s.by.empty() && node.ok()) node.require_adjacent(0, s.by, combining_sort(node, s), has_ordered(s.aggregates));
   if (!node.ok()) return s;
   std::vector<record::column> keys;
   for (const std::string& k : s.by) keys.push_back(input[*input.index_of(k)]);

@@ -67,7 +67,7 @@ settings check(plan::node_checker& node) {
     node.fault_at_parameter("let", "group_pairs needs something to give", "let: {column: expression over a and b, …}");
     return s;
   }
-  if (!s.by.empty() && !node.require_adjacent(0, s.by)) return s;
+  if (!s.by.empty() && !node.require_adjacent(0, s.by, {}, true)) return s;
   node.set_output(0, type_of(s.let), keys_kept(node.input_order(), s, pairs));
   return s;
 }

@@ -320,7 +320,9 @@ class join_source final : public exec::source {
         fmt::format(
             "node '{}': '{}' has more rows of one key than fit its memory of {}, and '{}' has several rows of that key",
             node_, right_name_, format_bytes(group_.memory_bytes()), left_name_),
-        "swap left and right if left has fewer rows of each key" + or_more_memory(group_.memory_bytes()));
+        (kind_ == join_kind::inner ? "swap left and right if left has fewer rows of each key"
+                                   : "make rows of one key fewer") +
+            or_more_memory(group_.memory_bytes()));
   }
 
   std::string node_;

@@ -33,7 +33,7 @@ settings check(plan::node_checker& node) {
   if (!node.has("count") && s.skip == 0)
     node.fault_at_node("a limit needs to know how many rows",
                        "count: how many to keep, or skip: how many to leave out");
-  if (!s.by.empty()) node.require_adjacent(0, s.by);
+  if (!s.by.empty()) node.require_adjacent(0, s.by, {}, true);
   if (!node.ok()) return s;
   plan::row_estimate estimate = node.input_estimate();
   if (s.by.empty())

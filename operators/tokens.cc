@@ -43,6 +43,12 @@ settings read(plan::node_checker& node) {
   if (separated && node.has("characters"))
     node.fault_at_parameter("separators", "tokens has either characters or separators", "one of them");
   const char* parameter = separated ? "separators" : "characters";
+  const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  if (const std::string text = separated ? node.text(parameter) : "";
+      std::any_of(text.begin(), text.end(), is_beyond_ascii))
+    node.fault_at_parameter(parameter, "a separator is one byte, and characters beyond ASCII have several",
+                            "characters of ASCII, such as ' ,;'",
+                            "put blanks in the place of others before: map, with: {text: \"replace(text, '–', ' ')\"}");
   const auto given = token_set::parse(
       separated || node.has("characters") ? node.text(parameter) : std::string(token_set::default_characters),
       separated);

@@ -196,8 +196,9 @@ std::string inferred_fragment(const inferred_job& job) {
 }
 
 std::string inferred_whole_job(const inferred_job& job) {
-  return heading(job) + fmt::format("flowrun: 1\nname: {}\n", specs::yaml_scalar(job.node, false, specs::dollars::kept)) + types_text(job) +
-         write_yaml(nodes_of(job, true), specs::dollars::doubled);
+  return heading(job) +
+         fmt::format("flowrun: 1\nname: {}\n", specs::yaml_scalar(job.node, false, specs::dollars::kept)) +
+         types_text(job) + write_yaml(nodes_of(job, true), specs::dollars::doubled);
 }
 
 std::string inferred_json(const inferred_job& job) {

@@ -34,6 +34,9 @@ const std::vector<known_message>& known_messages() {
   static const std::vector<known_message> all = {
       {"unknown column", "An expression or a key names a column that the rows of the input don't have.",
        "The line `expected` lists the columns that there are. A `map` and a `group` keep only what they name."},
+      {"unknown key", "A map of the job has a key that Flowrun doesn't know there.",
+       "Check the spelling: the line `expected` lists the keys that there can be. What belongs to the operator stands "
+       "under `with:`."},
       {"unknown operator", "The word behind `op:` is no operator, or belongs to a plugin that the job doesn't name.",
        "`flowrun ops` lists the operators; words of plugins need `plugins: [NAME]` in the job."},
       {"unknown function", "An expression calls what the expression language doesn't have.",
@@ -94,6 +97,8 @@ const std::vector<known_message>& known_messages() {
       {"a tab in the indentation", "YAML is indented with blanks only.", "Replace the tab by blanks."},
       {"in a text without quotes", "YAML takes this character for one of its own marks.",
        "Put the whole text in quotes: \"…\"."},
+      {"is never closed", "A { or [ of the job has no } or ] of its own, or one of a text stands there without quotes.",
+       "Put what is missing where the map or list ends. A text with { [ or ' #' in it is put in quotes."},
       {"stands here twice", "A map has one key twice; the second would replace the first without a word.",
        "Rename or remove one of the two."},
       {"run in a circle", "A node reads, through others, its own output.",
@@ -144,6 +149,10 @@ const std::vector<known_message>& known_messages() {
       {", got \"", "A value of a file is no value of its column's type.",
        "The message has file, line and byte. Mend the line, take another type (`flowrun infer FILE` shows what fits), "
        "or go on without such lines: `on_error: skip`, or `on_error: {to: PORT}` to keep them."},
+      {"got an empty field", "A value of a CSV file is missing, and its column's type has no empty value.",
+       "Say what a missing value looks like, `null_values: [\"\"]`: it becomes zero, and a bool column can tell. Or "
+       "drop "
+       "such lines: `on_error: skip`."},
       {"more than max_ratio", "More rows were bad than `on_error` allows.",
        "The message shows the first one. If many rows are bad, `delimiter`, `header` or the type is probably wrong: "
        "`flowrun infer FILE` shows what fits."},
@@ -176,6 +185,8 @@ const std::vector<known_message>& known_messages() {
        "Copy or make it again; `gzip -t FILE` and `zstd -t FILE` tell whether a file is whole."},
       {"comes before its predecessor", "The job says that a file is sorted (`sorted_by`), and it isn't.",
        "Remove `sorted_by` and put a `sort` behind the source, or sort the file."},
+      {"is out of order by", "A `check` with `sorted` has found a row that belongs in front of the row before.",
+       "The message has both rows, counted from 0. Put a `sort` in front of the check, or mend what makes the rows."},
       {"breaks the rule", "A `check` has found a row for which its `where` doesn't hold.",
        "The message has the row, counted from 0. The data or the rule is wrong; a `filter` would drop such rows "
        "instead of ending the job."},

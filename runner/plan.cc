@@ -28,8 +28,7 @@ int show_plan(const plan_arguments& arguments, terminal& screen) {
                                                           : plan::explain_text(*loaded.graph, loaded.plan));
   }
   if (!text.ends_with('\n')) text += '\n';
-  if (arguments.resume && arguments.format == "text")
-    text += screen.mask().masked(describe_resume(loaded, arguments));
+  if (arguments.resume && arguments.format == "text") text += screen.mask().masked(describe_resume(loaded, arguments));
   if (!arguments.cluster.empty() && arguments.format == "text")
     text += "\n" + screen.mask().masked(describe_stages(loaded, arguments.cluster, arguments.tasks).text);
   arguments.format == "text" ? print_lines(text) : print(text);

@@ -13,6 +13,8 @@
 
 namespace flowrun::specs {
 
+class source_text;
+
 class fault_sink {
  public:
   static constexpr size_t max_faults = 100;
@@ -20,6 +22,9 @@ class fault_sink {
   explicit fault_sink(std::string file) : file_(std::move(file)) {}
 
   const std::string& file() const { return file_; }
+  // The text that is read, for advice that repeats pieces of it; null where there is none. Not owned.
+  void reads(const source_text* source) { source_ = source; }
+  const source_text* source() const { return source_; }
   bool empty() const { return faults_.empty(); }
   bool full() const { return faults_.size() >= max_faults; }
   size_t num_faults() const { return faults_.size(); }
@@ -38,6 +43,7 @@ class fault_sink {
 
  private:
   std::string file_;
+  const source_text* source_ = nullptr;
   std::vector<fault> faults_;
   bool dropped_ = false;
 };

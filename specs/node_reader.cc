@@ -6,7 +6,9 @@
 
 #include "specs/control_words.h"
 #include "specs/grammar.h"
+#include "specs/source_text.h"
 #include "specs/type_reader.h"
+#include "specs/yaml_quoting.h"
 
 namespace flowrun::specs {
 
@@ -129,17 +131,20 @@ cut_value cut_at_commas(const google::protobuf::RepeatedPtrField<Entry>& entries
   return out;
 }
 
-std::string way_to_keep(const cut_value& whole) {
+// From the source, where texts still have the quotes that YAML takes from them; `piece`: where the second one begins.
+std::optional<std::string> advice_from_source(const Position& piece, const source_text& source) {
+  const std::optional<size_t> offset = source.offset_of(piece.line(), piece.column());
+  return offset && piece.origin().empty() ? advice_on_expression(source.text(), *offset) : std::nullopt;
+}
+
+std::string way_to_keep(const cut_value& whole, const Position& piece, const source_text* source) {
   const std::string type = value_type_hint(whole.text);
   const size_t begin = type.find("'decimal["), end = begin == std::string::npos ? begin : type.find('\'', begin + 1);
   if (end != std::string::npos)
     return fmt::format("write {}: \"{}\", with the quotes: {}", whole.key, type.substr(begin + 1, end - begin - 1),
                        type.substr(end + 3));
-  const char quote = whole.text.find('"') == std::string::npos ? '"' : '\'';
-  if (quote == '\'' && whole.text.find('\'') != std::string::npos)
-    return "inside {…} put text that holds a ',' in quotes";
-  return fmt::format("write {0}: {1}{2}{1}, with quotes around all of the text", whole.key, quote,
-                     quotable(whole.text));
+  const std::optional<std::string> advice = source != nullptr ? advice_from_source(piece, *source) : std::nullopt;
+  return advice.value_or("inside {…} put text that holds a ',' in quotes");
 }
 
 // A key without a value is always a slip: a comma inside an expression in {…}, or a value that was forgotten. In a list
@@ -155,7 +160,7 @@ void check_empty_values(const Value& value, fault_sink& faults) {
     const cut_value whole = cut_at_commas(entries, i);
     faults.add(entries[i].key_position(), "'" + quotable(entries[i].key()) + "' has no value", "key: value",
                whole.text.empty() ? "inside {…} put text that holds a ',' in quotes; ~ and null are no value, either"
-                                  : way_to_keep(whole));
+                                  : way_to_keep(whole, entries[i].key_position(), faults.source()));
     if (!whole.text.empty()) i = whole.last;  // the rest of it is the same slip
   }
 }

@@ -186,6 +186,7 @@ std::string type_misfit(const Param& param, const std::string& text) {
   switch (param.type()) {
     case PARAM_INT: {
       if (to_int(text) || to_uint(text)) return "";
+      if (looks_octal(text)) return "a number without leading zeros";
       const std::string_view digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
       const bool is_whole = !digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos;
       return is_whole ? "a whole number from -9223372036854775808 to 18446744073709551615" : "a whole number";

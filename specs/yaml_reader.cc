@@ -120,7 +120,12 @@ read_result read_job(std::string text, std::string file_name, const std::map<std
   fault_sink faults(file_name);
   result.job.set_file(file_name);
   result.text = plain_text(std::move(text));
-  if (check_text(result.text, faults)) read(source_text(result.text), parameters, overrides, result, faults);
+  if (check_text(result.text, faults)) {
+    const source_text source(result.text);
+    faults.reads(&source);
+    read(source, parameters, overrides, result, faults);
+    faults.reads(nullptr);
+  }
   result.faults = faults.take();
   return result;
 }

@@ -148,12 +148,34 @@ std::string render(std::vector<fault> faults, std::string_view text, of_alike sh
   return out;
 }
 
+namespace {
+
+// The one candidate of which a short word has letters in their order, the first one among them: gz for gzip.
+std::string abbreviated(std::string_view word, const std::vector<std::string>& candidates) {
+  constexpr size_t longest_abbreviation = 3;
+  if (word.size() < 2 || word.size() > longest_abbreviation) return {};
+  std::string found;
+  for (const std::string& candidate : candidates) {
+    if (candidate.empty() || candidate.size() > longest_word || candidate[0] != word[0]) continue;
+    size_t matched = 0;
+    for (const char c : candidate)
+      if (matched < word.size() && c == word[matched]) ++matched;
+    if (matched < word.size()) continue;
+    if (!found.empty()) return {};
+    found = candidate;
+  }
+  return found;
+}
+
+}  // namespace
+
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.size() > longest_word) return {};
   const std::string behind_prefix = fmt::format(".{}", word);
   for (const std::string& candidate : candidates)
     if (!word.empty() && candidate.ends_with(behind_prefix)) return candidate;
-  std::string best;
+  std::string best = abbreviated(word, candidates);
+  if (!best.empty()) return best;
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > longest_word) continue;

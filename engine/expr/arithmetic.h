@@ -18,6 +18,7 @@ node_ptr number_arithmetic(const std::string& op, size_t offset, const node_ptr&
 bool is_unsigned_difference(const node& n);
 // Whether a comparison asks if such a difference, on either side, is above or below 0.
 bool asks_for_sign(const std::string& op, const node& a, const node& b);
+inline constexpr const char* unsigned_difference = "a difference of unsigned numbers is never below 0: it wraps around";
 inline constexpr const char* signed_difference_hint = "write i64(a) - i64(b) for signed numbers, or compare a and b";
 
 }  // namespace flowrun::expr

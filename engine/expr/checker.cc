@@ -21,6 +21,7 @@
 #include "engine/expr/named_parameter.h"
 #include "engine/expr/outside_function.h"
 #include "engine/expr/scalars.h"
+#include "engine/expr/text_cut.h"
 #include "engine/expr/times.h"
 #include "engine/expr/words_of_sql.h"
 
@@ -318,9 +319,7 @@ class checker {
     if (auto never = never_equal(op, a.value, b.value))
       return fault((never->argument == 0 ? a : b).at.first, std::move(never->message), std::move(never->expected),
                    std::move(never->hint));
-    if (asks_for_sign(op, *a.value, *b.value))
-      return fault(offset, "a difference of unsigned numbers is never below 0: it wraps around", {},
-                   signed_difference_hint);
+    if (asks_for_sign(op, *a.value, *b.value)) return fault(offset, unsigned_difference, {}, signed_difference_hint);
     return comparable(op, offset, a, b);
   }
 
@@ -456,49 +455,13 @@ class checker {
   FLOWRUN_OWN_FRAME node_ptr index(const syntax& s) {
     if (s.children[0]->kind == syntax_kind::name && s.children[0]->text == "row" && !row_is_a_name())
       return fault(s.children[0]->offset, "'row[…]' needs a column", "for example row[-1].x");
-    const node_ptr value = check(*s.children[0]), at = check(*s.children[1]);
-    if (value == nullptr || at == nullptr) return nullptr;
-    if (!value->type.is_text())
-      return fault(s.first, fmt::format("'[…]' needs a text, this is {}", type_name(value)), "string or bytes[N]");
-    if (!at->type.is_integer())
-      return fault(s.children[1]->first, fmt::format("a position is an integer, this is {}", type_name(at)));
-    return op_node(opcode::byte_at, value_type::of(type_kind::u8), {value, at});
-  }
-
-  // A bound as an unsigned lane: below 0 counts as 0.
-  node_ptr bound(const syntax& s, uint64_t otherwise) {
-    if (s.kind == syntax_kind::nothing) return number_node(value_type::of(type_kind::u64), otherwise);
-    const node_ptr value = check(s);
-    if (value == nullptr) return nullptr;
-    if (!value->type.is_integer())
-      return fault(s.first, fmt::format("a bound is an integer, this is {}", type_name(value)));
-    if (!value->type.is_signed()) return value;
-    if (value->known && static_cast<int64_t>(value->imm) < 0)
-      return fault(s.first, "a bound is below 0", "bounds count from the start: x[0:10]");
-    return op_node(opcode::max_i, value_type::of(type_kind::i64), {value, number_node(value->type, 0)});
+    const node_ptr text = check(*s.children[0]), position = check(*s.children[1]);
+    return byte_at_node(s, text, position, problems_);
   }
 
   FLOWRUN_OWN_FRAME node_ptr slice(const syntax& s) {
-    const node_ptr value = check(*s.children[0]);
-    const uint64_t end = value != nullptr && value->type.is_bytes() ? value->type.num_bytes : ~uint64_t{0};
-    const node_ptr from = bound(*s.children[1], 0), to = bound(*s.children[2], end);
-    if (value == nullptr || from == nullptr || to == nullptr) return nullptr;
-    if (!value->type.is_text())
-      return fault(s.first, fmt::format("'[…:…]' needs a text, this is {}", type_name(value)), "string or bytes[N]");
-    if (value->type.is_string()) return op_node(opcode::slice, value->type, {value, from, to});
-    if (!from->constant || !to->constant)
-      return fault(s.offset, fmt::format("the bounds of a slice of {} must be constants", type_name(value)),
-                   "for example x[0:10]", "write string(x)[a:b] for a text whose length varies");
-    if (to->imm > value->type.num_bytes || from->imm >= to->imm)
-      return fault(s.offset, fmt::format("slice [{}:{}] of {}", from->imm, to->imm, type_name(value)),
-                   fmt::format("0 <= from < to <= {}", value->type.num_bytes));
-    const uint64_t length = to->imm - from->imm;
-    if (length == value->type.num_bytes) return value;
-    const value_type type = value_type::fixed_bytes(static_cast<uint32_t>(length));
-    // A slice of a slice is a slice of the column.
-    if (value->op == opcode::cut)
-      return op_node(opcode::cut, type, {value->args[0]}, ((value->imm >> 32) + from->imm) << 32 | length);
-    return op_node(opcode::cut, type, {value}, from->imm << 32 | length);
+    const node_ptr text = check(*s.children[0]), from = check(*s.children[1]), to = check(*s.children[2]);
+    return slice_node(s, text, from, to, problems_);
   }
 
   // A column or a state variable may be called "row" in older jobs; then it is an ordinary name.

@@ -24,6 +24,7 @@ struct call_site {
   // Reports a problem at argument `i` and returns null.
   node_ptr fault(size_t i, std::string message, std::string expected = {}, std::string hint = {}) const;
   bool require_integer(size_t i) const;
+  bool require_signed(size_t i) const;  // an integer that is below 0 at times
   bool require_number(size_t i) const;
   bool require_real(size_t i) const;  // a number or a decimal, for to_real (coerce.h)
   bool require_text(size_t i) const;

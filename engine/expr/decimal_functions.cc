@@ -93,7 +93,7 @@ node_ptr rounded_decimal(const call_site& s, rounding how) {
   const node_ptr& x = s.args[0];
   int64_t digits = 0;
   if (s.args.size() > 1) {
-    if (!s.require_integer(1)) return nullptr;
+    if (!s.require_signed(1)) return nullptr;
     if (!is_known_integer(*s.args[1]))
       return s.fault(1, "this is no constant", "a constant number of digits",
                      "it decides the type of a rounded decimal; f64(x) can be rounded to any");

@@ -139,11 +139,12 @@ compiled_sort_term compile_sort_term(std::string_view text, const scope& names) 
   result.problems = std::move(key.problems);
   if (key.value && has_sign && hides_a_sign(text.substr(skipped))) {
     const std::string_view rest = text.substr(text.find_first_not_of(" \t\r\n", skipped));
-    result.problems.push_back({sign,
-                               fmt::format("a '{}' in front means the order of the whole key, and not the sign of its "
-                                           "beginning",
-                                           text[sign]),
-                               fmt::format("{0}({1}); or ({0}x) in parentheses where it is the sign of x", text[sign], rest), ""});
+    result.problems.push_back(
+        {sign,
+         fmt::format("a '{}' in front means the order of the whole key, and not the sign of its "
+                     "beginning",
+                     text[sign]),
+         fmt::format("{0}({1}); or ({0}x) in parentheses where it is the sign of x", text[sign], rest), ""});
     return result;
   }
   if (key.value) result.value = sort_term{std::move(*key.value), has_sign && text[sign] == '-'};

@@ -102,6 +102,10 @@ node_ptr min_function(const call_site& s) {
   return extreme(s, {opcode::min_u, opcode::min_i, opcode::min_f, opcode::min_text, false});
 }
 node_ptr max_function(const call_site& s) {
+  for (size_t i = 0; i < s.args.size(); ++i)  // max(a - b, 0)
+    for (size_t k = 0; k < s.args.size(); ++k)
+      if (is_unsigned_difference(*s.args[i]) && asks_for_sign("<", *s.args[i], *s.args[k]))
+        return s.fault(i, unsigned_difference, {}, signed_difference_hint);
   return extreme(s, {opcode::max_u, opcode::max_i, opcode::max_f, opcode::max_text, true});
 }
 
@@ -112,8 +116,7 @@ node_ptr abs_function(const call_site& s) {
   if (x->type.is_float()) return op_node(opcode::abs_f, type_of(type_kind::f64), {x});
   if (x->literal) return literal_node(exact_value(*x) < 0 ? -exact_value(*x) : exact_value(*x));
   if (x->type.is_signed()) return op_node(opcode::abs_i, type_of(type_kind::i64), {x});
-  if (is_unsigned_difference(*x))
-    return s.fault(0, "a difference of unsigned numbers is never below 0: it wraps around", {}, signed_difference_hint);
+  if (is_unsigned_difference(*x)) return s.fault(0, unsigned_difference, {}, signed_difference_hint);
   return retype_node(x, type_of(type_kind::u64));
 }
 
@@ -476,6 +479,13 @@ bool call_site::require_integer(size_t i) const {
                     : args[i]->type.is_time()    ? number_of_time_hint(args[i]->type)
                     : args[i]->type.is_decimal() ? integer_of_decimal_hint
                                                  : "write u64(x)"));
+  return false;
+}
+bool call_site::require_signed(size_t i) const {
+  const value_type type = args[i]->type;
+  if (!type.is_text() && !type.is_float()) return require_integer(i);
+  fault(i, fmt::format("this is {}", to_string(type)), "an integer",
+        type.is_text() ? "write to_i64(text)" : "write i64(x)");
   return false;
 }
 bool call_site::require_number(size_t i) const {

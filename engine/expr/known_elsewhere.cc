@@ -136,6 +136,10 @@ constexpr other_name others[] = {
     {"dow", "weekday(t), where Monday is 1"},
     {"dayofyear", "day_of_year(t)"},
     {"weekofyear", "week(t)"},
+    {"isoweek", "week(t)"},
+    {"dayname", "strftime(t, '%A')"},
+    {"monthname", "strftime(t, '%B')"},
+    {"make_date", "to_date(concat(y, '-', pad_left(string(m), 2, '0'), '-', pad_left(string(d), 2, '0')))"},
     {"day_of_month", "day(t)"},
     {"decimal", "to_decimal(x, 2)"},
     {"numeric", "to_decimal(x, 2)"},
@@ -193,6 +197,11 @@ constexpr other_name others[] = {
     {"pi", "3.141592653589793"},
     {"last_day", "date_add('day', -1, date_add('month', 1, date_trunc('month', t)))"},
     {"case", "if(condition, a, b)"},
+    {"concat_ws", "concat(a, '-', b, '-', c)"},
+    {"initcap", "concat(upper(text[0:1]), lower(text[1:]))"},
+    {"printf", "concat(text, x), and pad_left(string(x), n, '0') for a width"},
+    {"div", "a / b of integers, or floor_div(a, b)"},
+    {"bigint", "i64(x), or to_i64(x) for a text"},
 };
 
 constexpr std::string_view row_of_largest =

@@ -3,6 +3,7 @@
 
 #include <limits>
 
+#include "engine/expr/arithmetic.h"
 #include "engine/expr/coerce.h"
 #include "engine/expr/exact.h"
 #include "engine/expr/function_table.h"
@@ -33,7 +34,7 @@ node_ptr pow_function(const call_site& s) {
 node_ptr round_function(const call_site& s) {
   if (s.args[0]->type.is_decimal()) return rounded_decimal(s, rounding::nearest);
   if (s.args.size() == 1) return real_function<opcode::round_f>(s);
-  const bool number = s.require_number(0), digits = s.require_integer(1);
+  const bool number = s.require_number(0), digits = s.require_signed(1);
   if (!number || !digits) return nullptr;
   return op_node(opcode::round_to, type_of(type_kind::f64), {to_real(s.args[0]), as_count(s.args[1])});
 }
@@ -52,6 +53,7 @@ node_ptr sign_function(const call_site& s) {
   const value_type result = type_of(type_kind::i64);
   if (x->type.is_float()) return op_node(opcode::sign_f, result, {x});
   if (x->type.has_sign()) return op_node(opcode::sign_i, result, {x});
+  if (is_unsigned_difference(*x)) return s.fault(0, unsigned_difference, {}, signed_difference_hint);
   return op_node(opcode::min_u, result, {x, number_node(type_of(type_kind::u64), 1)});
 }
 

@@ -147,10 +147,11 @@ pattern pattern_of(const std::vector<given_argument>& args) {
   std::shared_ptr<const automaton> states = all_automata().of(args[1].text);
   const RE2& re = states->checked();
   if (re.ok()) return {std::move(states), {}};
-  const bool escapes = re.error_code() == RE2::ErrorBadEscape;
-  return {nullptr, binding_fault{1, fmt::format("'{}' does not compile: {}", args[1].text, re.error()), example,
-                                 escapes ? "RE2 has no back references and no look-around"
-                                         : "a \\ in front of ( ) [ ] { } . * + ? | ^ $ \\ takes their meaning away"}};
+  const bool is_of_others = re.error_code() == RE2::ErrorBadEscape || re.error_code() == RE2::ErrorBadPerlOp;
+  return {nullptr,
+          binding_fault{1, fmt::format("'{}' does not compile: {}", args[1].text, re.error()), example,
+                        is_of_others ? "RE2 has no back references and no look-around"
+                                     : "a \\ in front of ( ) [ ] { } . * + ? | ^ $ \\ takes their meaning away"}};
 }
 
 std::optional<binding_fault> constant_needed(const std::vector<given_argument>& args, size_t i, std::string expected) {

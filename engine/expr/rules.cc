@@ -19,7 +19,9 @@ const std::vector<value_rule>& value_rules() {
       {"Integers",
        "Integers compute in 64 bits, u64 or i64, and numbers of columns wrap around modulo 2^64. A column and a cast "
        "keep their narrow type; whatever is computed with them is wide. With a float on either side everything is f64. "
-       "To ask whether a difference of unsigned numbers is above or below 0, or for its abs, is a fault.",
+       "To ask whether a difference of unsigned numbers is above or below 0, or for its abs or sign, or for the larger "
+       "of it and 0, is a fault; elsewhere (a - b >= 10, f64(a - b)) it is a large number where b is larger: i64(a) - "
+       "i64(b) has a sign.",
        {{"small", "u8", "200"},
         {"small + small", "u64", "400"},
         {"n - 2", "u64", "18446744073709551615"},

@@ -102,7 +102,7 @@ node_ptr trunc_function(const call_site& s) {
 
 node_ptr add_function(const call_site& s) {
   const auto unit = unit_of(s);
-  const bool is_whole = s.require_integer(1);
+  const bool is_whole = s.require_signed(1);
   if (!require_time(s, 2) || !unit || !is_whole || !suits(s, *unit, 2)) return nullptr;
   const node_ptr& time = s.args[2];
   const node_ptr count = as_count(s.args[1]);

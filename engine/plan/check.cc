@@ -1,7 +1,7 @@
 // Job spec to checked graph: one walk in topological order. A node is checked once all it reads is known; behind a
 // faulty node everything is silent, so that each report is a cause and not a consequence, unless its rows are known all
-// the same (node_checker::pass_rows_on). The check of a control node asks for the check of its bodies, so that graphs are
-// checked as deep as they are nested.
+// the same (node_checker::pass_rows_on). The check of a control node asks for the check of its bodies, so that graphs
+// are checked as deep as they are nested.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -57,8 +57,9 @@ constexpr std::string_view neighbours =
 constexpr std::string_view numbered =
     "scan, with: {number: n}, min_rank or dense_rank for equal values, and reset: [key] to begin anew with each key";
 constexpr std::string_view filled =
-    "scan, with: {state: {last: 0}, set: {last: \"if(x == 0, last, x)\"}}: a condition says what is missing; what is "
-    "missing in a file gets a value where it is read, null_values: [\"\"], default: {x: 0}";
+    "scan, with: {state: {last: i64(0)}, set: {last: \"if(x == 0, last, x)\"}}: a condition says what is missing, and "
+    "the state begins with the type of x, i64(0), u64(0), f64(0) or ''; what is missing in a file gets a value where "
+    "it is read, null_values: [\"\"], default: {x: 0}";
 constexpr std::string_view running =
     "scan, with: {prefix_sum: {total: x}}, and reset: [key] to begin anew with each key";
 constexpr std::string_view of_groups =
@@ -353,6 +354,13 @@ constexpr std::string_view chosen_before = "all columns are written; a map in fr
 constexpr std::string_view taken_by_type = "`type` names the columns to take, in any order with columns: header";
 constexpr std::string_view skipped_lines =
     "header: true skips the first line; on_error: skip drops lines that are no rows";
+constexpr std::string_view named_by_column =
+    "`path` says which file; file_column: NAME adds a column with the path of the file that a row is from";
+constexpr std::string_view whole_files =
+    "an output is written anew: a concat of the file as it was and of the new rows makes a longer one, under another "
+    "name";
+constexpr std::string_view files_by_column = "path: \"DIR/{column}.csv\" writes a file for each value of a column";
+constexpr std::string_view filtered_behind = "a filter behind it: filter, with: {where: condition}";
 constexpr std::string_view bytes_as_they_are =
     "texts are bytes, usually UTF-8: `iconv -f LATIN1 -t UTF-8` makes UTF-8 of others";
 
@@ -390,6 +398,7 @@ constexpr other_parameter other_parameters[] = {
     {"schema", "type"},
     {"types", "type"},
     {"file", "path"},
+    {"filename", "file_column", "", named_by_column},
     {"filename", "path"},
     {"files", "path"},
     {"paths", "path"},
@@ -411,6 +420,8 @@ constexpr other_parameter other_parameters[] = {
     {"sort_by", "reset", "", sorted_before},
     {"group_by", "by"},
     {"groupby", "by"},
+    {"partition_by", "path", "max_files", files_by_column},
+    {"partition_cols", "path", "max_files", files_by_column},
     {"partition_by", "by"},
     {"partition_by", "reset"},
     {"group_by", "reset"},
@@ -461,6 +472,12 @@ constexpr other_parameter other_parameters[] = {
     {"compress", "compression"},
     {"usecols", "columns", "null_values", taken_by_type},
     {"skiprows", "columns", "null_values", skipped_lines},
+    {"skip_rows", "columns", "null_values", skipped_lines},
+    {"skip", "columns", "null_values", skipped_lines},
+    {"append", "path", "max_files", whole_files},
+    {"mode", "path", "max_files", whole_files},
+    {"having", "combine", "", filtered_behind},
+    {"having", "let", "", filtered_behind},
     {"encoding", "delimiter", "", bytes_as_they_are},
 };
 

@@ -172,38 +172,44 @@ std::string yaml_list(const order& keys) {
 
 }  // namespace
 
+// Of the sort that is missing in front of input i. Where the node reads a stream twice, the two may need different
+// ones.
+std::string node_checker::sorted_name(size_t i, const order& need) const {
+  std::string out = input_name(i);
+  bool is_read_twice = false;
+  for (size_t k = 0; k < num_inputs(); ++k) is_read_twice = is_read_twice || (k != i && input_name(k) == out);
+  std::replace(out.begin(), out.end(), '.', '_');
+  return out + "_sorted" + (is_read_twice && !need.empty() ? "_by_" + need.front().column : "");
+}
+
 bool node_checker::require_order(size_t i, const order& need) {
   if (satisfies(input_order(i), need)) {
     facts().needs.push_back({i, need.size()});
     return true;
   }
-  const std::string input = input_name(i);
-  std::string id = input;
-  std::replace(id.begin(), id.end(), '.', '_');
+  const std::string input = input_name(i), id = sorted_name(i, need);
   fault_at_input(
       i, fmt::format("'{}' needs '{}' sorted by {}", node_.declaration->name, input, to_string(need)),
       fmt::format("rows sorted by {}; what is known is: sorted by {}", to_string(need), to_string(input_order(i))),
-      fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted", id, input,
-                  yaml_list(need), id));
+      fmt::format("add  {}: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}", id, input, yaml_list(need), id));
   return false;
 }
 
-bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& columns, std::string_view other_way) {
+bool node_checker::require_adjacent(size_t i, const std::vector<std::string>& columns, std::string_view other_way,
+                                    bool stable) {
   if (adjacent(input_order(i), columns)) {
     facts().needs.push_back({i, columns.size()});
     return true;
   }
   order need;
   for (const std::string& column : columns) need.push_back({column});
-  const std::string input = input_name(i);
-  std::string id = input;
-  std::replace(id.begin(), id.end(), '.', '_');
+  const std::string input = input_name(i), id = sorted_name(i, need);
   fault_at_input(
       i, fmt::format("'{}' needs equal {} of '{}' next to each other", node_.declaration->name, to_string(need), input),
       fmt::format("rows sorted by {} in any sequence; what is known is: sorted by {}", to_string(need),
                   to_string(input_order(i))),
-      fmt::format("add  {}_sorted: {{op: sort, in: {}, with: {{by: {}}}}}  and read from {}_sorted{}{}", id, input,
-                  yaml_list(need), id, other_way.empty() ? "" : "; or ", other_way));
+      fmt::format("add  {}: {{op: sort, in: {}, with: {{by: {}{}}}}}  and read from {}{}{}", id, input, yaml_list(need),
+                  stable ? ", stable: true" : "", id, other_way.empty() ? "" : "; or ", other_way));
   return false;
 }
 

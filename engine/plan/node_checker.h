@@ -124,8 +124,10 @@ class node_checker {
   // Faults unless input i is sorted by `need`; the message names the missing sort: "add  {op: sort, in: X, with: {by:
   // [..]}}".
   bool require_order(size_t i, const order& need);
-  // The same for equal values next to each other; `other_way`: what helps, too.
-  bool require_adjacent(size_t i, const std::vector<std::string>& columns, std::string_view other_way = {});
+  // The same for equal values next to each other; `other_way`: what helps, too. `stable`: the order of the input within
+  // them matters, so the sort that is missing keeps it.
+  bool require_adjacent(size_t i, const std::vector<std::string>& columns, std::string_view other_way = {},
+                        bool stable = false);
   bool ok() const { return num_faults_ == 0; }
   // Whether the check was given an expression that may name scalars: then the settings need a bind().
   bool gave_expressions() const { return gave_expressions_; }
@@ -148,6 +150,7 @@ class node_checker {
  private:
   using expression_columns = std::vector<std::pair<std::string, expr::expression>>;
   void add(const specs::Position& where, std::string message, std::string expected, std::string hint);
+  std::string sorted_name(size_t i, const order& need) const;
   void add_problems(const specs::Value& value, const std::vector<expr::problem>& problems);
   std::optional<sort_key> compiled_key(const specs::Value& value, const expr::scope& scope);
   expr::scope with_names(const expr::scope& scope) const;

@@ -17,7 +17,8 @@ void check_outputs_used(const graph& g, const std::vector<bool>& good, const con
     const int index = static_cast<int>(i);
     if (!connections.read_at_all(index)) {
       fail(n.spec->position(), fmt::format("the rows of '{}' are never used", n.id),
-           fmt::format("remove '{}', or read it with a file.write_… node", n.id));
+           fmt::format("remove '{}', or {}", n.id,
+                       g.path.empty() ? "read it with a file.write_… node" : "name it among what the body gives on"));
       continue;
     }
     if (!good[i] || n.declaration->role == operator_role::control) continue;
@@ -30,7 +31,8 @@ void check_outputs_used(const graph& g, const std::vector<bool>& good, const con
              fmt::format("read {}.{} with a file.write_lines node, or write on_error: {{to: skip}}", n.id, name));
       else
         fail(n.spec->position(), fmt::format("the output '{}' of '{}' is never used", name, n.id),
-             fmt::format("read {}.{} with a file.write_… node, or remove it", n.id, name));
+             g.path.empty() ? fmt::format("read {}.{} with a file.write_… node, or remove it", n.id, name)
+                            : fmt::format("name {}.{} among what the body gives on, or remove it", n.id, name));
     }
   }
 }

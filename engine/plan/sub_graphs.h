@@ -47,6 +47,7 @@ struct body_request {
 struct graph_instance {
   std::shared_ptr<graph> body;
   bool finished = false;
+  bool is_faulty = false;  // what is wrong with it has been told
   std::vector<record::row_type> declared;  // of the outputs; no columns: not declared
 };
 

@@ -329,6 +329,8 @@ def cast(kind, a):
 
 
 def extreme(largest, values):
+    if largest and any(v.wraps for v in values) and any(v.known is not None and v.known <= 0 for v in values):
+        raise fault("the larger of a difference of unsigned numbers and 0")
     if any(v.constant for v in values):
         if all(v.literal for v in values):
             return constant_number((max if largest else min)(v.known for v in values))
@@ -518,8 +520,8 @@ def compiled(e, types):
     arguments = [compiled(a, types) for a in arguments]
     if word in INTEGERS or word in ("f32", "f64", "bool", "string"):
         return cast(word, arguments[0])
-    if word == "abs" and arguments[0].wraps:
-        raise fault("abs of a difference of unsigned numbers")
+    if word in ("abs", "sign") and arguments[0].wraps:
+        raise fault(f"{word} of a difference of unsigned numbers")
     if word in ("min", "max"):
         return extreme(word == "max", arguments)
     if word == "if":

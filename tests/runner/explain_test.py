@@ -318,6 +318,7 @@ nodes:
         """Of jobs that fail on what files hold, in the order of the phrases they are for."""
         self.write("numbers.csv", "1\n2\nx\n")
         self.write("header.csv", "a,b\n1,2\n")
+        self.write("missing.csv", "1,\n")
         self.write("array.jsonl", "[1]\n")
         self.write("keys.jsonl", '{"x":1,"y":2}\n')
         self.write("list.jsonl", '{"x":[1]}\n')
@@ -349,7 +350,9 @@ nodes:
             ("file.read_lines, with: {path: long.txt}", "", ["-m", "2MiB"]),
             ("file.read_rows, with: {path: numbers.csv, type: {x: u32}}", "", []),
             ("file.read_rows, with: {path: falling.rows, type: {x: u8}, sorted_by: [x]}", "", []),
+            ("file.read_csv, with: {path: missing.csv, type: {x: u8, y: u8}}", "", []),
             (GENERATED, "check, in: rows, with: {where: 'x < 1'}", []),
+            (GENERATED, "check, in: rows, with: {sorted: [-x]}", []),
             (GENERATED, lookup + "}\n  " + table.replace("KEY", "'5'")[:-1], []),
             (GENERATED, lookup + "}\n  " + table.replace("KEY", "i")[:-1], []),
             (GENERATED, "map, in: rows, with: {x: 'to_decimal(x, 2) * 9223372036854775807'}", []),

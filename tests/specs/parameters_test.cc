@@ -81,6 +81,7 @@ TEST(parameters, ranges_that_are_none) {
   EXPECT_THAT(only_fault(job("n: {type: string, min: 1, default: x}", "${n}")).message,
               HasSubstr("a parameter of type string has no 'min'"));
   EXPECT_THAT(only_fault(job("n: {type: int, min: x, default: 1}", "${n}")).message, HasSubstr("'x' is no int"));
+  EXPECT_THAT(only_fault(job("n: {type: int, default: '08'}", "${n}")).expected, HasSubstr("without leading zeros"));
   EXPECT_THAT(only_fault(job("n: {type: int, min: 5, max: 4, default: 5}", "${n}")).message,
               HasSubstr("'max' of the parameter 'n' is less than its 'min'"));
   EXPECT_THAT(only_fault(job("n: {type: int, minimum: 5, default: 5}", "${n}")).hint, HasSubstr("'min'"));

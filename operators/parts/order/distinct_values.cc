@@ -29,7 +29,8 @@ void require_equal_values_together(plan::node_checker& node, const std::string& 
     if (std::any_of(aggregates.begin(), aggregates.end(), is_other))
       ways += "; rows in one order serve one of these counts: a group for each, and a join";
     if (!other_way.empty()) ways += fmt::format("; or {}", other_way);
-    if (!node.require_adjacent(0, together, ways)) return;  // the others want sorts that exclude this one
+    if (!node.require_adjacent(0, together, ways, has_ordered(aggregates)))
+      return;  // the others want sorts that exclude this one
   }
 }
 

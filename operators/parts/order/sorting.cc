@@ -95,7 +95,7 @@ sorting read_sorting(plan::node_checker& node, const record::row_type& rows, boo
   if (node.has("limit")) out.limit = node.integer("limit");
   if (node.has("combine")) out.combine = node.aggregates("combine", expr::scope{.row = &rows});
   // First and last mean the order of the input, which only a stable sort keeps.
-  for (const auto& [name, aggregate] : out.combine) out.stable |= aggregate.is_ordered();
+  out.stable = out.stable || has_ordered(out.combine);
   return out;
 }
 

@@ -118,6 +118,7 @@ TEST(nearest, offers_nothing_when_nothing_is_near) {
 TEST(nearest, takes_the_nearer_of_two) {
   EXPECT_EQ(nearest("read_csvs", {"read_rows", "read_csv"}), "read_csv");
   EXPECT_EQ(did_you_mean("read_csvs", {"read_rows", "read_csv"}), "did you mean 'read_csv'?");
+  EXPECT_EQ(did_you_mean("gz", {"none", "gzip", "zstd", "xz"}), "did you mean 'gzip'?");
   EXPECT_EQ(did_you_mean("sort", {"map"}), "");
 }
 

@@ -253,7 +253,6 @@ TEST(operators, give_the_documented_values) {
       {"length('abc\\0d')", u(5)},
       {"'abc'[1]", u('b')},
       {"'abc'[3]", u(0)},
-      {"'abc'[-1]", u(0)},
       {"'\\xff'[0]", u(255)},
       {"'hello'[1:3]", s("el")},
       {"'hello'[3:]", s("lo")},

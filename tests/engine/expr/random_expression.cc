@@ -346,7 +346,8 @@ random_tree random_expression(generator& random, kind type, int depth) {
   const bool judged = type == kind::u || type == kind::i || t.op == "f32";
   while (constant && judged && is_constant(t.args[0])) t.args[0] = leaf(random, chosen.args[0]);
   const bool has_constant = std::any_of(t.args.begin(), t.args.end(), is_constant);
-  const bool asks_for_sign = t.op == "abs" || (has_constant && (t.op[0] == '<' || t.op[0] == '>' || t.op == "between"));
+  const bool compares = t.op[0] == '<' || t.op[0] == '>' || t.op == "between" || t.op.ends_with("max");
+  const bool asks_for_sign = t.op == "abs" || (has_constant && compares);
   for (random_tree& arg : t.args)
     if (asks_for_sign) without_difference(arg);
   return t;
