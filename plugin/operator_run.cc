@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "operators/parts/order/ordered_cut.h"
 #include "operators/parts/order/sort_stages.h"
@@ -40,13 +41,35 @@ class plugin_part {
   const node_pointer node_;
 };
 
+// Of a meeting, `inputs` are the streams that meet. It may end before they do: what is left of them is dropped then,
+// since what fills them may fill other streams, too, and would wait for ever.
 class plugin_source final : public exec::source {
  public:
-  explicit plugin_source(node_pointer node) : part_(std::move(node)) {}
-  outcome pull(exec::output& out, waker& w) override { return part_.step(part_.stage().pull, out, w); }
+  plugin_source(node_pointer node, std::vector<exec::input_stream*> inputs)
+      : part_(std::move(node)), inputs_(std::move(inputs)) {}
+  outcome pull(exec::output& out, waker& w) override {
+    if (!has_ended_) {
+      const outcome o = part_.step(part_.stage().pull, out, w);
+      if (!o.is_done()) return o;
+      has_ended_ = true;
+    }
+    return drain(w);
+  }
 
  private:
+  outcome drain(waker& w) {
+    for (exec::input_stream* const in : inputs_) {
+      const record::batch* front = nullptr;
+      outcome o = in->peek(front, w);
+      for (; o.is_ready(); o = in->peek(front, w)) in->pop();
+      if (o.is_blocked()) return o;
+    }
+    return outcome::done();
+  }
+
   plugin_part part_;
+  const std::vector<exec::input_stream*> inputs_;
+  bool has_ended_ = false;
 };
 
 class plugin_stateless final : public exec::stateless_stage {
@@ -136,7 +159,7 @@ class node_builder {
   void head() {
     node_pointer node = made(outputs());
     if (node->stage.pull == nullptr) refuse(*node);
-    out_.head = std::make_unique<plugin_source>(std::move(node));
+    out_.head = std::make_unique<plugin_source>(std::move(node), c_.inputs);
   }
   void stages() {
     compute();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <utility>
 
 #include "engine/base/units.h"
 #include "engine/record/row_too_large.h"
@@ -64,7 +65,7 @@ fr_out step_output::begin() {
   table.emit = [](void* self, uint32_t port, const fr_batch* b) {
     return static_cast<step_output*>(self)->emit(port, *b);
   };
-  table.room = [](void* self) { return static_cast<step_output*>(self)->out_.room(); };
+  table.room = [](void* self) { return static_cast<step_output*>(self)->room(); };
   table.leave = [](void* self, size_t row, uint64_t within) {
     step_output& s = *static_cast<step_output*>(self);
     if (s.in_ != nullptr && row < s.in_->num_rows)
@@ -85,6 +86,7 @@ int step_output::end(int done) {
   // Also where the plugin went on after something had failed: rows are missing.
   const std::optional<outcome> o = outcome_of(done);
   if (problem_.raised || problem_.kind != 0 || !o) raise(problem_, node_.who);
+  give_gathered();
   if (o->is_blocked() && waker_ == nullptr) node_.refuse("a stateless step is blocked, and nobody would wake it");
   if (left_ && !o->is_blocked()) out_.leave(left_->first, left_->second);
   return done;
@@ -211,12 +213,62 @@ int step_output::emit(uint32_t port, const fr_batch& b) {
       node_.refuse(fmt::format("it gives rows to output {}, which it doesn't have", port));
     if (b.num_rows == 0) return FR_OK;
     if (port == 0) node_.given += b.num_rows;
-    out_.emit(owned(b, *node_.outputs[port]), port);
+    give(owned(b, *node_.outputs[port]), port);
     return FR_OK;
   } catch (...) {
     if (!problem_.raised) problem_.raised = std::current_exception();
     return FR_FAILED;
   }
+}
+
+uint64_t step_output::room() const {
+  const uint64_t room = out_.room();
+  return room - std::min(room, few_bytes_);
+}
+
+void step_output::give(record::batch b, unsigned port) {
+  constexpr size_t few_bytes = 4 * KiB;
+  const uint64_t num_bytes = b.num_rows * b.row_bytes;
+  if (few_.empty()) few_.resize(node_.outputs.size());
+  few_rows& few = few_[port];
+  const uint64_t text_bytes = b.heap == out_.input_heap() ? 0 : b.heap_bytes;
+  const bool is_one_of_few = num_bytes + text_bytes <= few_bytes;
+  const bool goes_on = few.rows.num_rows > 0 && is_one_of_few && b.heap == few.rows.heap &&
+                       few_bytes_ + num_bytes <= node_.batches.target_bytes;
+  if (goes_on) {
+    few.append(b, node_.services.pool());
+  } else {
+    few_bytes_ -= few.rows.num_rows * few.rows.row_bytes;
+    if (few.rows.num_rows > 0) out_.emit(std::move(few.rows), port);
+    few = {};
+    if (!is_one_of_few) return out_.emit(std::move(b), port);
+    few.rows = std::move(b);
+  }
+  few_bytes_ += num_bytes;
+}
+
+void step_output::few_rows::append(const record::batch& more, record::batch_pool& pool) {
+  const size_t before = rows.num_rows * rows.row_bytes, added = more.num_rows * more.row_bytes;
+  if (memory == nullptr || before + added > capacity) {
+    capacity = 2 * (before + added);
+    std::shared_ptr<std::byte[]> larger = pool.take(capacity);
+    std::memcpy(larger.get(), rows.rows, before);
+    using both = std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>;
+    const std::shared_ptr<const void> heap = rows.heap_bytes > 0 ? more.owner : nullptr;
+    rows.rows = larger.get();
+    rows.owner = std::make_shared<const both>(larger, heap);
+    memory = std::move(larger);
+  }
+  std::memcpy(memory.get() + before, more.rows, added);
+  rows.num_rows += more.num_rows;
+  rows.heap_bytes = std::max(rows.heap_bytes, more.heap_bytes);
+}
+
+void step_output::give_gathered() {
+  for (size_t port = 0; port < few_.size(); ++port)
+    if (few_[port].rows.num_rows > 0) out_.emit(std::move(few_[port].rows), static_cast<unsigned>(port));
+  few_.clear();
+  few_bytes_ = 0;
 }
 
 }  // namespace flowrun::plugins

@@ -52,6 +52,9 @@ class step_output {
   }
   void* take(size_t num_bytes);
   int emit(uint32_t port, const fr_batch& b);
+  void give(record::batch b, unsigned port);
+  void give_gathered();
+  uint64_t room() const;
   std::shared_ptr<const void> owner_of(const void* from, size_t num_bytes) const;
   bool is_whole_batch(const fr_batch& b) const;
   void check_shape(const fr_batch& b, const record::row_type& type) const;
@@ -64,6 +67,16 @@ class step_output {
   fr_problem problem_;
   std::vector<piece> pieces_;
   uint64_t taken_ = 0;
+  // Rows that an output was given a few at a time, and that become one batch: a batch takes far more than a short row.
+  struct few_rows {
+    record::batch rows;                   // none: nothing was given
+    std::shared_ptr<std::byte[]> memory;  // where they lie; null: where they were given
+    size_t capacity = 0;
+    // Strings stay where they are: `more` has the same heap.
+    void append(const record::batch& more, record::batch_pool& pool);
+  };
+  std::vector<few_rows> few_;                        // for each output, once one was given some
+  uint64_t few_bytes_ = 0;                           // of all
   std::optional<std::pair<size_t, uint64_t>> left_;  // what leave() said
 };
 

@@ -44,6 +44,16 @@ class operator_test(plugin_tests):
         self.alike(rows + "  made: {op: toy.label, in: rows, with: {of: [value]}}\n" + out,
                    rows + "  made: {op: map, in: rows, with: {value: value, label: \"concat('no.', value)\"}}\n" + out)
 
+    def test_rows_that_are_given_one_by_one(self):
+        """They come on in batches: one of a row takes far more memory than the row."""
+        self.run_job("""  rows: {op: generate, with: {rows: 300000, columns: {value: "rand(1, i)"}}}
+  made: {op: toy.repeat, in: rows, with: {times: 10}}
+  sorted: {op: sort, in: made, with: {by: [value]}}
+  out: {op: file.write_rows, in: sorted, with: {path: out.rows}}
+""", "-m", "32MiB", "--report", "report.json")
+        self.assertEqual((self.dir / "out.rows").stat().st_size, 10 * 300000 * 8)
+        self.within_budget(self.report())
+
     def test_columns_that_are_younger_than_the_plugin(self):
         """One that was built for version 1.0 knows neither times nor decimals, one for 1.1 no decimals; one of today passes
         them on."""

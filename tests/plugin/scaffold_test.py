@@ -34,11 +34,30 @@ class scaffold_test(plugin_tests):
                 written = next(self.dir.glob("output.*"))
                 self.assertTrue(written.read_text().startswith(output))
                 written.unlink()
+                if kind == "meeting":
+                    self.ends_before_an_input_does(f"{folder}/build")
         again = self.flowrun("plugin", "new", "deep/function")
         self.assertEqual(again.returncode, 73)
         self.assertIn("it is there already", again.stderr)
         for arguments in (["new", "Shop"], ["new", "shop", "--kind", "loop"], ["new"], ["check"], ["frob"]):
             self.assertEqual(self.flowrun("plugin", *arguments).returncode, 64, arguments)
+
+    def ends_before_an_input_does(self, built):
+        """Whatever fills the input goes on, and the job ends."""
+        self.write("long.yaml", """flowrun: 1
+plugins: [meeting]
+nodes:
+  a: {op: generate, with: {rows: 10, columns: {id: 3 * i}}}
+  b: {op: generate, with: {rows: 1000000, columns: {id: 2 * i}}}
+  by_a: {op: sort, in: a, with: {by: [id]}}
+  by_b: {op: sort, in: b, with: {by: [id]}}
+  alone: {op: meeting.lonely, in: {left: by_a, right: by_b}, with: {by: [id]}}
+  n: {op: reduce, in: by_b, with: {let: {n: count()}}}
+  out: {op: file.write_csv, in: alone, with: {path: alone.csv}}
+""")
+        done = self.flowrun("long.yaml", "-m", "64MiB", "-T", "scratch", "--plugin", built)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.dir / "alone.csv").read_text(), "3\n9\n15\n21\n27\n")
 
 
 if __name__ == "__main__":
