@@ -6,6 +6,8 @@
 #include <csignal>
 #include <ctime>
 
+#include "engine/io/joint_commit.h"
+
 namespace flowrun::runner {
 
 namespace {
@@ -38,6 +40,13 @@ int64_t now_ms() {
   ::_exit(128 + number);
 }
 
+void end_after(long us) {
+  itimerval timer{};
+  timer.it_value.tv_sec = us / 1'000'000;
+  timer.it_value.tv_usec = us % 1'000'000;
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
 void handle(int number) {
   if (stop_requested.load()) {
     if (now_ms() - stopped_at_ms.load() < same_wish_ms) return;
@@ -46,14 +55,20 @@ void handle(int number) {
   first_signal = number;
   stopped_at_ms = now_ms();
   stop_requested = true;
-  itimerval timer{};
-  timer.it_value.tv_sec = patience_us.load() / 1'000'000;
-  timer.it_value.tv_usec = patience_us.load() % 1'000'000;
-  ::setitimer(ITIMER_REAL, &timer, nullptr);
+  end_after(patience_us.load());
 }
 
-// The patience is over; or somebody else's alarm, which is a wish to stop as well.
-void on_alarm(int number) { stop_requested.load() ? end_at_once(first_signal.load()) : handle(number); }
+// The patience is over, but for outputs that get their names just now: all of them or none. Or it is somebody else's
+// alarm, which is a wish to stop as well.
+void on_alarm(int number) {
+  constexpr long moment_us = 50'000;
+  if (!stop_requested.load())
+    handle(number);
+  else if (io::names_are_changing())
+    end_after(moment_us);
+  else
+    end_at_once(first_signal.load());
+}
 
 void install(void (*handler)(int)) {
   struct sigaction action {};

@@ -80,6 +80,13 @@ void refuse_led_elsewhere(const std::string& asked, const std::string& path) {
   refuse_planted(asked, real.get());
 }
 
+// A umask that takes rights from the owner, too, would leave a directory that nobody can use, for good.
+void keep_for_owner(const std::string& made) {
+  struct stat found {};
+  if (lstat(made.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && (found.st_mode & S_IRWXU) != S_IRWXU)
+    static_cast<void>(chmod(made.c_str(), S_IRWXU));
+}
+
 }  // namespace
 
 void prepare_scratch_directory(const std::string& path) {
@@ -91,6 +98,8 @@ void prepare_scratch_directory(const std::string& path) {
     if (mkdir(prefix.c_str(), 0700) != 0) {
       const int cause = errno;
       if (!is_directory(prefix)) refuse_component(path, prefix, cause);
+    } else {
+      keep_for_owner(prefix);
     }
     if (end == std::string::npos) break;
   }

@@ -1,6 +1,7 @@
 #include "engine/io/joint_commit.h"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -13,6 +14,9 @@ namespace flowrun::io {
 namespace {
 
 constexpr size_t most_told_paths = 20;
+
+std::atomic<int> num_changing{0};                      // commits whose outputs get their names just now
+static_assert(std::atomic<int>::is_always_lock_free);  // a signal's handler asks
 
 // Files that were seen, for telling whether another one is one of them.
 class seen_files {
@@ -65,9 +69,7 @@ class joint_commit {
         if (output->num_names() > 0 && output->is_durable()) output->sync();
       for (const auto& output : outputs_)
         if (output->num_names() > 0) output->prepare();
-      place_all();
-      for (const auto& output : outputs_)
-        if (output->num_names() > 0) output->settle();
+      change_names();
       is_committed_ = true;
       sync_directories();
     } catch (...) {
@@ -105,6 +107,18 @@ class joint_commit {
       if (output->is_stream()) look_at(output->path());
       for (size_t name = 0; name < output->num_names(); ++name) look_at(output->path_of(name));
     }
+  }
+
+  void change_names() {
+    struct in_progress {
+      in_progress() { num_changing.fetch_add(1); }
+      ~in_progress() { num_changing.fetch_sub(1); }
+      in_progress(const in_progress&) = delete;
+      in_progress& operator=(const in_progress&) = delete;
+    } const now;
+    place_all();
+    for (const auto& output : outputs_)
+      if (output->num_names() > 0) output->settle();
   }
 
   void place_all() {
@@ -216,6 +230,8 @@ std::vector<output_result> results_before_commit(std::span<const std::unique_ptr
                    output->files(), output->content_hash()});
   return out;
 }
+
+bool names_are_changing() noexcept { return num_changing.load() > 0; }
 
 void commit_together(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results,
                      const std::vector<std::string>& inputs) {

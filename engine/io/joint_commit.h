@@ -50,4 +50,8 @@ std::vector<output_result> results_before_commit(std::span<const std::unique_ptr
 void commit_together(std::span<const std::unique_ptr<joint_output>> outputs, std::vector<output_result>& results,
                      const std::vector<std::string>& inputs = {});
 
+// Some outputs of a commit have their names, and others don't yet. What would end the process waits for that. Any
+// thread, and handlers of signals.
+bool names_are_changing() noexcept;
+
 }  // namespace flowrun::io

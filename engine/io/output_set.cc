@@ -106,6 +106,9 @@ void output_set::make_hidden(const std::string& name) {
       cause = errno;
       break;
     }
+    struct stat made {};
+    if (lstat(hidden.c_str(), &made) == 0 && S_ISDIR(made.st_mode) && (made.st_mode & S_IRWXU) != S_IRWXU)
+      static_cast<void>(chmod(hidden.c_str(), S_IRWXU));  // the umask took rights from the owner, too
     const int descriptor = open_directory(hidden);
     if (descriptor < 0) {
       cause = errno;

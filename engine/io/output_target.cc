@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -178,9 +179,14 @@ void output_target::open_sibling(bool direct) {
   name_.fail("write", cause);
 }
 
-// Within the 255 bytes that a name may have.
+// Within the 255 bytes that a name may have. Long names that begin alike have siblings of their own.
 std::string output_target::sibling_name(int number) const {
-  return fmt::format(".{}.flowrun-{}.tmp", name_.name().substr(0, 220), number);
+  constexpr size_t longest = 220, digits = 17;
+  const std::string_view name = name_.name();
+  const std::string own = name.size() <= longest ? std::string(name)
+                                                 : fmt::format("{}-{:016x}", name.substr(0, longest - digits),
+                                                               XXH3_64bits(name.data(), name.size()));
+  return fmt::format(".{}.flowrun-{}.tmp", own, number);
 }
 
 void output_target::remove_leftovers() const {

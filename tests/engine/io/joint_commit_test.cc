@@ -90,6 +90,47 @@ TEST_F(joint_commit_test, new_and_replaced_outputs_appear) {
   EXPECT_EQ(home.num_entries(), 4U);
 }
 
+// What a signal's handler asks before it ends the process.
+class watched_output final : public joint_output {
+ public:
+  watched_output(std::string& seen, bool fails) : seen_(seen), fails_(fails) {}
+  const std::string& path() const override { return path_; }
+  bool is_stream() const override { return false; }
+  bool is_durable() const override { return true; }
+  size_t num_names() const override { return 2; }
+  std::string path_of(size_t name) const override { return path_ + std::to_string(name); }
+  void sync() override { note("sync"); }
+  void prepare() override { note("prepare"); }
+  void place(size_t name, bool) override {
+    note("place");
+    if (fails_ && name == 1) throw error(error_kind::output, "no room for a name", "");
+  }
+  bool undo(size_t) noexcept override {
+    note("undo");
+    return true;
+  }
+  std::string kept_old(size_t) const override { return {}; }
+  void settle() noexcept override { note("settle"); }
+  void sync_directories(std::set<std::string>&) override { note("directories"); }
+
+ private:
+  void note(const char* step) { seen_ += std::string(step) + (names_are_changing() ? "! " : " "); }
+  const std::string path_ = "/nonexistent/watched";
+  std::string& seen_;
+  const bool fails_;
+};
+
+TEST_F(joint_commit_test, says_while_names_change) {
+  for (const bool fails : {false, true}) {
+    std::string seen;
+    outputs all;
+    all.push_back(std::make_unique<watched_output>(seen, fails));
+    commit(all);
+    EXPECT_EQ(seen, fails ? "sync prepare place! place! undo! " : "sync prepare place! place! settle! directories ");
+    EXPECT_FALSE(names_are_changing());
+  }
+}
+
 TEST_F(joint_commit_test, a_failing_sync_changes_nothing) {
   for (int nth = 1; nth <= 3; ++nth) {
     outputs all = finished({"new1", "old1", "new2"});
