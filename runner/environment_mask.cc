@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include "engine/base/excerpt.h"
+#include "operators/parts/files/name_text.h"
 #include "specs/message_texts.h"
 
 namespace flowrun::runner {
@@ -18,10 +20,10 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     text.replace(at, what.size(), by);
 }
 
-// As specs::quotable() writes it, but for its length.
-std::string without_control_characters(std::string text) {
+// As specs::quotable() writes it with a blank, but for its length, and what differs in a test with a question mark.
+std::string without_control_characters(std::string text, char by) {
   for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = by;
   return text;
 }
 
@@ -39,6 +41,29 @@ std::string escaped(std::string_view text) {
     out += c;
   }
   return out;
+}
+
+// As a field of a CSV file writes it.
+std::string with_doubled_quotes(std::string text) {
+  replace_all(text, "\"", "\"\"");
+  return text;
+}
+
+std::string in_a_file_name(const std::string& text) {
+  std::string out;
+  operators::append_name_text(text, out);
+  return out;
+}
+
+// What a message may show of it alone: a line, or what stands between two quotes where it is put into an expression.
+std::vector<std::string> pieces_of(std::string_view text) {
+  std::vector<std::string> out;
+  while (true) {
+    const size_t end = std::min(text.find_first_of("'\"\n\r"), text.size());
+    if (end >= least_bytes) out.emplace_back(text.substr(0, end));
+    if (end == text.size()) return out;
+    text.remove_prefix(end + 1);
+  }
 }
 
 // A message shows the first bytes of the value, and that there is more: it…, or "it"….
@@ -68,9 +93,18 @@ void environment_mask::add(const std::vector<specs::environment_value>& values) 
   for (const specs::environment_value& v : values) {
     if (v.value.empty()) continue;
     const std::string shown = "${env:" + v.name + "}";
-    for (const std::string& form :
-         {v.value, without_control_characters(v.value), escaped(v.value), as_excerpt(v.value)})
-      if (std::none_of(hidden_.begin(), hidden_.end(), [&](const hidden& h) { return h.value == form; }))
+    std::vector<std::string> forms = {v.value,
+                                      without_control_characters(v.value, ' '),
+                                      without_control_characters(v.value, '?'),
+                                      escaped(v.value),
+                                      as_excerpt(v.value),
+                                      with_doubled_quotes(v.value),
+                                      in_a_file_name(v.value),
+                                      std::filesystem::path(v.value).lexically_normal().string()};
+    for (std::string& piece : pieces_of(v.value)) forms.push_back(std::move(piece));
+    for (const std::string& form : forms)
+      if (!form.empty() &&
+          std::none_of(hidden_.begin(), hidden_.end(), [&](const hidden& h) { return h.value == form; }))
         hidden_.push_back({form, shown});
   }
   std::stable_sort(hidden_.begin(), hidden_.end(),

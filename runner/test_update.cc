@@ -242,7 +242,7 @@ class updating {
     const found_part found = root ? part_of(*root, index_, key) : found_part{};
     if (found.part == nullptr) return leave(m, m.output.position, "its place can't be told");
     try {
-      if (mask_.masked(m.found) != m.found)
+      if (mask_.masked(m.found) != m.found || mask_.masked(m.output.path) != m.output.path)
         refuse(found.part->key_position(), "what came holds a value of ${env:…}, which may be a secret");
       specs::yaml_edit edit(source);
       for (const Value* around : found.around) edit.expect_own(*around, false);

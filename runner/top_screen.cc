@@ -369,7 +369,7 @@ lines memory_of(const RunReport& now, const screen_style& style) {
   for (const auto& m : now.memory()) {
     if (m.phase() != static_cast<uint32_t>(index + 1) || m.given_bytes() == 0) continue;
     owners.emplace_back(m.given_bytes(),
-                        shown_text(m.node(), style.unicode) + (m.part() == "whole" ? "" : " (" + m.part() + ")"));
+                        shown_text(m.node(), style.unicode) + (m.part() == "whole" ? "" : " (" + shown_text(m.part(), style.unicode) + ")"));
     of_nodes += m.given_bytes();
   }
   if (phase.memory_bytes() > of_nodes) owners.emplace_back(phase.memory_bytes() - of_nodes, "queues");

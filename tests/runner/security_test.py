@@ -121,6 +121,12 @@ class scratch_test(process_test):
             self.assertEqual((self.dir / name).stat().st_mode & 0o7777, 0o700)
         self.assertEqual(list((self.dir / "a" / "b").iterdir()), [])
 
+    def test_a_umask_that_takes_rights_from_the_owner(self):
+        self.addCleanup(os.umask, os.umask(0o177))
+        self.assertEqual(self.run_with(self.dir / "a" / "b").returncode, 0)
+        for name in ("a", "a/b"):
+            self.assertEqual((self.dir / name).stat().st_mode & 0o7777, 0o700)
+
     @as_root
     def test_what_others_made_in_a_shared_directory(self):
         shared = self.dir / "shared"
@@ -398,6 +404,37 @@ tests:
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("${env:TOKEN}", done.stdout)
         self.expect_hidden(done.stdout, done.stderr)
+
+    def test_values_that_are_written_otherwise(self):
+        """As fields of CSV, in names of files, over several lines, and cut by what an expression is made of."""
+        text = """flowrun: 1
+params: {secret: {type: string, default: "${env:TOKEN}"}}
+nodes:
+  rows: {op: generate, with: {rows: 1, columns: {x: i}}}
+  named: {op: map, in: rows, with: {x: x, name: params.secret}}
+  out: {op: file.write_csv, in: named, with: {path: out}}
+  parts: {op: file.write_csv, in: named, with: {path: "parts/{name}.csv", path_columns: leave_out}}
+tests:
+  - {expect: {out: []}}
+  - {expect: {parts: {}}}
+"""
+        for secret in ('okapi"zebra%GIRAFFE/x', "first line\nsecond one", "a tab\tand more"):
+            self.environment["TOKEN"] = secret
+            self.write("job.yaml", text)
+            done = self.flowrun("test", "job.yaml", "--update")
+            self.assertNotEqual(done.returncode, 0, done.stdout)
+            self.assertEqual((self.dir / "job.yaml").read_text(), text)
+            self.assertEqual(self.flowrun("job.yaml", "-q", "--report", "report.json").returncode, 0)
+            report = (self.dir / "report.json").read_text()
+            for piece in re.split(r"[^A-Za-z ]+", secret):
+                if len(piece) > 3:
+                    self.assertNotIn(piece, done.stdout + done.stderr + report)
+        self.environment["TOKEN"] = "Xy7'Topsecret9"
+        self.write("job.yaml", "flowrun: 1\nnodes:\n  rows: {op: generate, with: {rows: 1, columns: {x: \"hash64(1, '${env:TOKEN}')\"}}}\n"
+                   "  out: {op: file.write_csv, in: rows, with: {path: out}}\n")
+        done = self.flowrun("check", "job.yaml")
+        self.assertEqual(done.returncode, 78)
+        self.assertNotIn("Topsecret", done.stderr)
 
     def test_values_of_the_command_line_are_shown(self):
         self.write("job.yaml", self.JOB)
