@@ -26,7 +26,9 @@ void hide_values(const environment_mask& mask, plan::drawing& in) {
 
 int show_graph(const graph_arguments& arguments, terminal& screen) {
   refuse_to_replace(arguments.output, arguments.job.file, "the job", "job.svg");
-  const loaded_job loaded = load(arguments.job, arguments.resources, screen);
+  const std::string file = arguments.output == "-" ? "" : arguments.output;
+  const loaded_job loaded =
+      load(read_job(arguments.job, screen), arguments.job, arguments.resources, screen, {{"-o", file}});
   plan::drawing drawn = plan::draw(*loaded.graph, loaded.plan);
   hide_values(screen.mask(), drawn);
   const std::string text = arguments.format == "svg"       ? plan::svg_text(drawn)

@@ -68,6 +68,15 @@ std::string absolute(const std::string& path) {
   return problem ? path : real.string();
 }
 
+// A pipe or a device keeps nothing of what a run before has written to it.
+std::string described_place(const std::string& path) {
+  if (path == "-") return path;
+  const std::string place = absolute(io::followed_output(path));
+  std::error_code problem;
+  const std::filesystem::file_status there = std::filesystem::status(place, problem);
+  return std::filesystem::exists(there) && std::filesystem::is_other(there) ? place + " (not a file)" : place;
+}
+
 // The same command has the same directory; one with other parameters is another job.
 uint64_t key_of(const job_arguments& job) {
   std::string command = absolute(job.file);
@@ -94,8 +103,7 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
                                                     : "--no-verify"}};
   job_files files = files_of_job(*loaded.graph);
   for (const auto& [who, path] : files.outputs)
-    out.facts.push_back(
-        {fmt::format("where {} is written", who), path == "-" ? path : absolute(io::followed_output(path))});
+    out.facts.push_back({fmt::format("where {} is written", who), described_place(path)});
   out.bytes_between_marks = std::clamp(loaded.machine.memory_bytes / 8, least_between_marks, most_between_marks);
   for (const auto& plugin : loaded_plugins()) files.inputs.insert(plugin->file.path);
   for (const std::string& path : files.inputs) {

@@ -24,6 +24,6 @@ specs::Value sort_job(const sort_request& request);
 uint64_t least_sort_memory(const sort_request& request);
 
 // A merge of more files than this sorts instead: each input has buffers of its own.
-inline constexpr size_t most_merged_files = 64;
+inline constexpr size_t most_merged_files = 48;  // with 64 open files that a process may have
 
 }  // namespace flowrun::runner

@@ -228,15 +228,19 @@ void check_files(const std::string& job_file, const std::vector<file_use>& files
     identities.push_back(others.identify ? others.identify(use.path, use.writes) : by_spelling(use.path, use.writes));
   const partition_comparison partitions(all, others);
   file_comparison comparison(job_file, faults);
-  for (size_t i = 1; i < all.size(); ++i)
-    for (size_t j = 0; j < i; ++j) {
-      if (!all[i].writes && !all[j].writes && !identities[i].read_once) continue;  // there may be thousands of them
+  // Two that are read as often as one likes are no fault, and there may be very many of them.
+  std::vector<size_t> writing, before;
+  for (size_t i = 0; i < all.size(); before.push_back(i), ++i) {
+    const bool with_all = all[i].writes || identities[i].read_once;
+    for (const size_t j : with_all ? before : writing) {
       if (!same_file(identities[i], identities[j]) && !partitions.may_be_same(i, j)) continue;
       const size_t faults_before = faults.size();
       const bool may_go_on = comparison.compare(all[j], all[i], identities[i].read_once, others.may_replace_inputs);
       if (faults.size() > faults_before && others.on_clash) others.on_clash(all[j], all[i]);
       if (!may_go_on) break;
     }
+    if (all[i].writes) writing.push_back(i);
+  }
   if (others.becomes_folder)
     check_folders(all, others, comparison);
   else

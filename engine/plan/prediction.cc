@@ -173,11 +173,11 @@ std::optional<uint64_t> certain_output_bytes(const graph& g, const node& sink) {
 void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan) {
   const size_t num_phases = plan.phases.size();
   std::vector<uint64_t> at_start(num_phases, 0), at_end(num_phases, 0), certain(num_phases, 0);
-  // `num_bytes` are stored in phase `from` and read in phase `to`.
-  auto store = [&](int from, int to, uint64_t num_bytes) {
+  // `num_bytes` are stored in phase `from` and read in phase `to`; `kept`: until that is over.
+  auto store = [&](int from, int to, uint64_t num_bytes, bool kept = false) {
     for (int x = from; x <= to; ++x) {
       if (x > from) at_start[static_cast<size_t>(x)] += num_bytes;
-      if (x < to || from == to) at_end[static_cast<size_t>(x)] += num_bytes;
+      if (x < to || from == to || kept) at_end[static_cast<size_t>(x)] += num_bytes;
     }
   };
   // All figures are bounds as long as the sizes are that they are made from.
@@ -243,7 +243,7 @@ void predict(const graph& g, const pipeline_layout& layout, physical_plan& plan)
                                    plan.kept_of(s.node, s.input), is_sought_again(n), plan.resources);
       plan.predicted_scratch_written += spilled.written_bytes;
       plan.predicted_scratch_read += spilled.written_bytes;
-      store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled.peak_bytes);
+      store(plan.pipelines[p].phase, phase_of(layout.uses(s.node)), spilled.peak_bytes, true);
     }
   for (size_t x = 0; x < num_phases; ++x)
     plan.predicted_peak_scratch = std::max({plan.predicted_peak_scratch, at_start[x], at_end[x]});

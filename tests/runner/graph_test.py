@@ -93,6 +93,13 @@ class graph_test(process_test):
         done = self.flowrun("graph", "good.yaml", "-o", "./good.yaml")
         self.assertEqual((done.returncode, (self.dir / "good.yaml").read_text()), (64, SORT))
         self.assertIn("-o ./good.yaml is the job itself", done.stderr)
+        self.write("reads.yaml", "flowrun: 1\nnodes:\n  rows: {op: file.read_lines, with: {path: in.txt}}\n"
+                   "  out: {op: file.write_lines, in: rows, with: {path: out.txt}}\n")
+        for name in ("in.txt", "out.txt"):
+            self.write(name, "kept")
+            done = self.flowrun("graph", "reads.yaml", "-o", name)
+            self.assertEqual((done.returncode, (self.dir / name).read_text()), (78, "kept"), done.stderr)
+            self.assertRegex(done.stderr, rf"-o\b.*{name}")
         self.assertEqual(self.flowrun("graph").returncode, 64)
         done = self.flowrun("graph", "good.yaml", "-f", "png")
         self.assertEqual(done.returncode, 64)

@@ -368,6 +368,11 @@ nodes:
         text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
         return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + data
 
+    def test_an_array_without_fields(self):
+        for descr in ("[]", "[('', '|V4')]"):
+            self.write("a.npy", self.npy(descr, "(3,)", bytes(12 if "V4" in descr else 0)))
+            self.fails(65, self.flowrun("infer", "a.npy"), "a.npy")
+
     def test_arrays_of_numpy(self):
         descr = "[('id', '<u4'), ('Amount (EUR)', '>f8'), ('name', '<U2'), ('day', '<M8[D]')]"
         rows = b"".join(struct.pack("<I", i) + struct.pack(">d", i / 4) + "ab".encode("utf-32-le") + struct.pack("<q", 20000 + i) for i in range(3))

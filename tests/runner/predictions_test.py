@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What check and plan say about sizes: bounds bound, estimates are called so, and what can't fit is refused."""
 
+import json
 import os
 import random
 import re
@@ -141,6 +142,19 @@ nodes:
         self.assertEqual(done.returncode, 75, done.stderr)
         self.assertIn("free or may take 11.0 MiB", done.stderr)
         self.assertEqual(self.flowrun("check", "job.yaml", "-m", "8MiB", "-T", "a:100MiB", "-T", "b:100MiB").returncode, 0)
+
+    def test_stored_rows_are_there_until_their_phase_is_over(self):
+        """The predicted scratch suffices, although what is sorted behind them is written by then."""
+        for op in ("reverse, in: made", 'partition, in: made, with: {by: "a % 16", buckets: 16}'):
+            self.write("job.yaml", "flowrun: 1\nnodes:\n"
+                       '  made: {op: generate, with: {rows: 1500000, columns: {a: "rand(0, i)", b: "rand(2, i)"}}}\n'
+                       f"  stored: {{op: {op}}}\n"
+                       "  sorted: {op: sort, in: stored, with: {by: [a]}}\n"
+                       "  out: {op: file.write_rows, in: sorted, with: {path: out.bin}}\n")
+            plan = json.loads(self.flowrun("plan", "job.yaml", "-m", "12MiB", "-f", "json").stdout)
+            limit = int(plan["predicted"]["peak_scratch_bytes"]) + (1 << 20)
+            done = self.flowrun("job.yaml", "-q", "-m", "12MiB", "-T", "scratch", "--scratch-limit", limit)
+            self.assertEqual(done.returncode, 0, f"{op}: {done.stderr}")
 
     def test_scratch_that_may_not_suffice_is_a_warning(self):
         self.write("job.yaml", ROWS.replace("ROWS", "10000000").replace("INPUT", "kept").replace("k > 10", "k < 10"))

@@ -2,11 +2,13 @@
 """--resume: a job that was killed in its last merge, in one before it, while it wrote an output or in a loop goes on there,
 and gives the same bytes; what is left of outputs is known, and goes."""
 
+import concurrent.futures
 import json
 import os
 import random
 import re
 import struct
+import subprocess
 
 from flowrun_process import SANITIZED, main
 from resuming_process import LINES, MEMORY, NUM_ROWS, SORT, resuming_test
@@ -222,6 +224,20 @@ class resume_merges_test(resuming_test):
         done, rows = self.goes_on(expected)
         self.assertIn("starts over: where 'out' is written was", done.stderr)
         self.assertEqual((self.files("one"), self.files("two")), ([], ["sorted"]))
+
+    def test_a_pipe_in_the_place_of_an_output_gets_all_of_it(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        self.assertTrue(self.kill_while_writing())
+        os.mkfifo(self.dir / "out/sorted")
+        with subprocess.Popen(["cat", self.dir / "out/sorted"], stdout=subprocess.PIPE) as reader:
+            with concurrent.futures.ThreadPoolExecutor() as beside:
+                got = beside.submit(reader.stdout.read)
+                done = self.run_job("--resume")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(got.result(), expected)
+        self.assertIn("starts over: where 'out' is written was", done.stderr)
+        self.assertEqual(self.part_of_output(), [])
 
     def test_something_else_in_the_place_of_what_is_left_of_an_output(self):
         self.write("job.yaml", SORT)

@@ -81,6 +81,15 @@ class standard_streams(process_test):
         self.assertEqual((done.returncode, done.stdout), (0, b""))
         self.assertEqual((self.dir / "out.txt").read_text(), "b\na\n")
 
+    def test_rows_from_where_standard_input_stands(self):
+        self.write("in", bytes(range(1, 9)))
+        for more in ("", ", compression: none"):
+            self.write("job.yaml", "flowrun: 1\nnodes:\n"
+                       f"  rows: {{op: file.read_rows, with: {{path: '-', type: {{x: u8}}{more}}}}}\n"
+                       "  out: {op: file.write_csv, in: rows, with: {path: '-'}}\n")
+            done = self.shell('(dd bs=3 count=1 of=/dev/null 2>/dev/null; "$0" -q job.yaml) < in')
+            self.assertEqual((done.returncode, done.stdout), (0, b"4\n5\n6\n7\n8\n"), more)
+
     def test_a_reader_that_goes_away(self):
         self.write("job.yaml", NUMBERS)
         default = lambda: signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -141,8 +141,15 @@ file_input::file_input(exec::services& job, exec::node_counters& counters, std::
 void file_input::open(size_t file) {
   reader_.reset();  // gives its buffers back first
   const part& p = parts_[file];
-  if (options_.decoding) options_.decoding->origin = p.origin;
-  reader_ = std::make_unique<io::file_reader>(job_.backend(), p.path, options_, p.begin, p.end);
+  // Places are counted from the origin. What decodes finds out itself whether they are those of the file.
+  uint64_t begin = p.begin, end = p.end;
+  if (options_.decoding) {
+    options_.decoding->origin = p.origin;
+  } else {
+    begin += std::min(p.origin, UINT64_MAX - begin);
+    end += std::min(p.origin, UINT64_MAX - end);
+  }
+  reader_ = std::make_unique<io::file_reader>(job_.backend(), p.path, options_, begin, end);
   file_ = file;
   next_ = file + 1;
 }

@@ -52,6 +52,9 @@ class npy_inference final : public source_inference {
   void choose_columns(const npy_header& header) {
     std::vector<std::string> headers;
     std::vector<record::value_type> types;
+    if (header.fields.empty())
+      throw error(error_kind::bad_data, fmt::format("{}: the rows of the array have no fields", path_),
+                  "a column is a field of a structured array, or a number of a plain one");
     if (header.structured) {
       for (const npy_field& f : header.fields) {
         const std::optional<record::value_type> type = value_type_of(f);
