@@ -59,12 +59,14 @@ int check(const check_arguments& arguments, terminal& screen) {
   for (const std::string& file : arguments.files) {
     job_arguments job = arguments.job;
     job.file = file;
-    // A wrong job comes before a missing file, and says what is wrong whatever is missing before it.
+    // Each job says what is wrong with it, whatever is with those before it. Faults have the highest code.
     try {
       code = std::max(code, check_one(job, arguments.resources, screen));
     } catch (const error& problem) {
-      if (arguments.files.size() == 1 || problem.kind() != error_kind::missing_input) throw;
-      screen.show(problem);
+      if (arguments.files.size() == 1 || problem.kind() == error_kind::usage) throw;
+      const std::string what = problem.what();
+      const bool names_it = what.find(file) != std::string::npos;
+      screen.show(error(problem.kind(), names_it ? what : file + ": " + what, problem.hint()));
       code = std::max(code, problem.exit_code());
     }
   }

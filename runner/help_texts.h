@@ -41,8 +41,9 @@ inline constexpr const char* check_examples =
   flowrun check jobs/*.yaml
   make-job | flowrun check -           a job from standard input; faults say <stdin>:LINE:COLUMN
 
-Exit codes: 0 no faults, 78 faults; where only files are not as the job needs them, 66 (an input is missing) or 73 (an
-output can't be written).)text";
+Exit codes: 0 no faults, 78 faults; where only files are not as the job needs them, 65 (an input is not what its node
+reads), 66 (an input is missing), 73 (an output can't be written) or 75 (scratch has no room). Of several jobs the
+highest.)text";
 
 inline constexpr const char* graph_examples =
     R"text(Examples:

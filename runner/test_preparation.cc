@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/io/path_pattern.h"
 #include "runner/home_paths.h"
 #include "runner/job_loading.h"
 #include "runner/path_patterns.h"
@@ -77,8 +78,11 @@ std::vector<std::string> named_paths(const test_case& test, const specs::JobSpec
   std::vector<std::string> out;
   for (const specs::Param& param : job.params())
     if (const auto found = test.parameters.find(param.name());
-        param.type() == specs::PARAM_PATH && found != test.parameters.end() && !found->second.empty())
+        param.type() == specs::PARAM_PATH && found != test.parameters.end() && !found->second.empty()) {
       out.push_back(found->second);
+      if (!io::is_path_pattern(found->second)) continue;
+      for (std::string& path : io::match_paths(found->second).paths) out.push_back(std::move(path));
+    }
   return out;
 }
 

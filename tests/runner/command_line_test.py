@@ -198,6 +198,13 @@ class documents_test(process_test):
         done = self.flowrun("check", "bad.yaml", "good.yaml")
         self.fails(78, done, "bad.yaml:6:16", "did you mean 'sort'?", "good.yaml: no faults")
 
+    def test_check_goes_on_behind_what_is_no_fault_of_a_job(self):
+        self.write("a file", "")
+        self.write("first.yaml", SORT + "resources: {scratch: a file}\n")
+        self.write("bad.yaml", SORT.replace("op: sort", "op: srot"))
+        done = self.flowrun("check", "first.yaml", "bad.yaml")
+        self.fails(78, done, "first.yaml: the scratch directory a file is no directory", "did you mean 'sort'?")
+
     def test_overrides(self):
         self.write("job.yaml", SORT)
         done = self.flowrun(

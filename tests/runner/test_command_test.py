@@ -317,6 +317,23 @@ tests:
         self.assertIn("a.yaml:15:5: error: 'maps, lists and values' gives no value for the parameter 'least'", done.stderr)
         self.assertEqual(self.flowrun("test", "a.yaml", "-k", "another").returncode, 0)
 
+    def test_a_pattern_of_names_passes_over_no_broken_job(self):
+        self.write("good.yaml", GOOD)
+        self.write("bad.yaml", "flowrun: 1\nnodes: {a: {op: [}\n")
+        done = self.flowrun("test", ".", "-k", "another")
+        self.assertEqual(done.returncode, 78, done.stdout)
+        self.assertIn("bad.yaml", done.stderr)
+
+    def test_a_parameter_that_is_a_pattern_of_paths(self):
+        self.write("s-1.txt", "b\n")
+        self.write("s-2.txt", "a\n")
+        self.write("a.yaml", "flowrun: 1\nparams: {in: {type: path, required: true}}\nnodes:\n"
+                   "  read: {op: file.read_lines, with: {path: '${in}'}}\n"
+                   "  write: {op: file.write_lines, in: read, with: {path: out}}\n"
+                   "tests:\n  - {params: {in: 's-*.txt'}, expect: {write: [b, a]}}\n")
+        done = self.flowrun("test", "a.yaml")
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+
     def test_a_test_may_expect_faults(self):
         self.write(
             "a.yaml",

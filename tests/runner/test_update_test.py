@@ -260,6 +260,16 @@ class test_update_test(process_test):
         self.assertIn("write stays as it is: what came is not UTF-8, and YAML can say nothing else", self.update("b.yaml", code=1).stdout)
         self.assertEqual((self.dir / "b.yaml").read_bytes(), before)
 
+    def test_what_is_never_the_same_is_left_with_what_is_beside_it(self):
+        """The column has the path of a temporary file, which each run calls otherwise."""
+        job = LINES.replace("{path: x}", "{path: x, file_column: file}").replace("sorted, with: {path: y}", "lines, with: {path: y}")
+        job = job.replace("  write:", "  lines: {op: map, in: sorted, with: {text: file}}\n  write:")
+        text = job + "  - {given: {read: [b, a]}, expect: {write: [], n.n: 1}}\n"
+        self.write("a.yaml", text)
+        done = self.update("a.yaml", code=1)
+        self.assertIn("it stays as it is: a second run gave something else", done.stdout)
+        self.assertEqual((self.dir / "a.yaml").read_text(), text)
+
     def test_faults_and_failures_change_nothing(self):
         self.write("a.yaml", LINES.replace("by: [text]", "by: [txt]") + "  - {given: {read: [b]}, expect: {write: [x]}}\n")
         before = (self.dir / "a.yaml").read_bytes()
