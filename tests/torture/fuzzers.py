@@ -1,8 +1,9 @@
 """R11: the fuzzers of tests/fuzz with the sanitizers, each for an hour, or a minute in short; as many at once as there
 are cores. Builds them first, in a build of their own. What led somewhere new stays in build/fuzzed, where the next run
 goes on: 20 targets take 10 hours of two cores, and `--minutes 15` four times is an hour, too. fuzzed.json beside this
-file adds up what was done, on whatever machine, as the table in docs/reliability.md says it; a run that is stopped
-(Ctrl-C) counts with the targets that had ended."""
+file adds up what was done, on whatever machine, as the table in docs/reliability.md says it: minutes of CPU time, so
+what other work takes from the fuzzers doesn't count. A run that is stopped (Ctrl-C) counts with the targets that had
+ended."""
 
 import concurrent.futures
 import datetime
@@ -48,7 +49,7 @@ class tally:
         each = self.now["minutes"].values()
         pieces = f" in {self.now['runs']} runs since {self.now['since']}" if self.now["runs"] > 1 else ""
         ends = "" if self.now["findings"] == 1 else "s"
-        return f"{len(each)} targets, {min(each)} min each{pieces}, " \
+        return f"{len(each)} targets, {min(each)} min of CPU time each{pieces}, " \
             f"{self.now['inputs']:,} inputs: {self.now['findings']} finding{ends}"
 
 
