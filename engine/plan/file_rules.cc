@@ -19,7 +19,7 @@ std::string normal(const std::string& path) { return std::filesystem::path(path)
 
 file_identity by_spelling(const std::string& path, bool writes) {
   file_identity out;
-  out.entry = path != "-" ? normal(path) : writes ? "standard output" : "standard input";
+  out.entry = path != "-" ? normal(path) : writes ? "//output" : "//input";  // no path in its normal form begins so
   out.in_place = out.read_once = path == "-";
   return out;
 }
