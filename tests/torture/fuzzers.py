@@ -49,7 +49,7 @@ class tally:
         each = self.now["minutes"].values()
         pieces = f" in {self.now['runs']} runs since {self.now['since']}" if self.now["runs"] > 1 else ""
         ends = "" if self.now["findings"] == 1 else "s"
-        return f"{len(each)} targets, {min(each)} min of CPU time each{pieces}, " \
+        return f"{len(each)} targets, {min(each)} min each{pieces}, " \
             f"{self.now['inputs']:,} inputs: {self.now['findings']} finding{ends}"
 
 
