@@ -10,6 +10,7 @@
 
 #include "engine/base/error.h"
 #include "engine/io/file.h"
+#include "engine/io/private_directory.h"
 
 namespace flowrun::block {
 
@@ -80,13 +81,6 @@ void refuse_led_elsewhere(const std::string& asked, const std::string& path) {
   refuse_planted(asked, real.get());
 }
 
-// A umask that takes rights from the owner, too, would leave a directory that nobody can use, for good.
-void keep_for_owner(const std::string& made) {
-  struct stat found {};
-  if (lstat(made.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && (found.st_mode & S_IRWXU) != S_IRWXU)
-    static_cast<void>(chmod(made.c_str(), S_IRWXU));
-}
-
 }  // namespace
 
 void prepare_scratch_directory(const std::string& path) {
@@ -95,12 +89,8 @@ void prepare_scratch_directory(const std::string& path) {
   // Make each component that is missing.
   for (size_t end = trimmed.find('/', 1);; end = trimmed.find('/', end + 1)) {
     const std::string prefix = trimmed.substr(0, end);
-    if (mkdir(prefix.c_str(), 0700) != 0) {
-      const int cause = errno;
-      if (!is_directory(prefix)) refuse_component(path, prefix, cause);
-    } else {
-      keep_for_owner(prefix);
-    }
+    const int cause = io::make_private_directory(prefix);
+    if (cause != 0 && !is_directory(prefix)) refuse_component(path, prefix, cause);
     if (end == std::string::npos) break;
   }
   refuse_led_elsewhere(path, trimmed);

@@ -16,6 +16,7 @@
 #include "engine/io/directory_lock.h"
 #include "engine/io/followed_path.h"
 #include "engine/io/output_target.h"
+#include "engine/io/private_directory.h"
 
 namespace flowrun::io {
 
@@ -98,17 +99,15 @@ void output_set::make_hidden(const std::string& name) {
   int number = 0;
   for (int tries = 0; number < most_hidden && tries < most_tries; ++tries) {
     const std::string hidden = directory_ + "/" + hidden_name(name, number);
-    if (mkdir(hidden.c_str(), 0700) != 0) {
-      if (errno == EEXIST) {  // says nothing where what went wrong with the one before is known
-        ++number;
-        continue;
-      }
-      cause = errno;
+    const int refused = make_private_directory(hidden);
+    if (refused == EEXIST) {  // says nothing where what went wrong with the one before is known
+      ++number;
+      continue;
+    }
+    if (refused != 0) {
+      cause = refused;
       break;
     }
-    struct stat made {};
-    if (lstat(hidden.c_str(), &made) == 0 && S_ISDIR(made.st_mode) && (made.st_mode & S_IRWXU) != S_IRWXU)
-      static_cast<void>(chmod(hidden.c_str(), S_IRWXU));  // the umask took rights from the owner, too
     const int descriptor = open_directory(hidden);
     if (descriptor < 0) {
       cause = errno;

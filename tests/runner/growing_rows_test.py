@@ -96,10 +96,10 @@ class growing_rows_test(process_test):
     def test_few_rows_of_each_batch_that_wait_in_a_queue(self):
         """They share the texts of the batch, and keep no more of it than is theirs."""
         columns = {f"c{k}": f"rand({k}, i) % 1000" for k in range(20)}
-        nodes = {"g": generated(600_000, **columns, city="concat('c', i % 100)"),
+        nodes = {"g": generated(1_500_000, **columns, city="concat('c', i % 100)"),
                  "s": "{op: split, in: g, with: {ports: {a: c1 == 7, b: c1 == 8, c: c1 == 9}, rest: others}}",
                  "all": "{op: concat, in: [s.others, s.a, s.b, s.c]}"}
-        self.sums(nodes, "all", "city", 600_000, 600_000 * 3 - 600_000 // 10)
+        self.sums(nodes, "all", "city", 1_500_000, 1_500_000 * 3 - 150_000)
 
     def test_a_lookup_in_keys_alone(self):
         """An array of keys has a bit for each, and no rows."""
