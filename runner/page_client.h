@@ -1,6 +1,6 @@
-// Asks the page server of a running job. The other place that knows civetweb (page_server.h is the first): its client
-// ends a connection that can't be made after ten seconds and a body that doesn't come after thirty, and nothing makes
-// that shorter. So an exchange runs on a thread of its own, and who waits for it decides how long.
+// Asks the page server of a running job. The other place that knows civetweb (engine/metrics/web_server.h is the first):
+// its client ends a connection that can't be made after ten seconds and a body that doesn't come after thirty, and
+// nothing makes that shorter. So an exchange runs on a thread of its own, and who waits for it decides how long.
 #pragma once
 
 #include <chrono>

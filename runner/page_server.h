@@ -1,6 +1,6 @@
 // Serves the page of a running job over HTTP: the page itself at /, the state at /state.json, rows that nodes give on
-// at /rows, and nothing else. Off unless asked for, on the loopback interface unless told otherwise. Requests are
-// bounded in size, headers, time and number. page_client.h asks; these two know civetweb.
+// at /rows, and nothing else. Off unless asked for, on the loopback interface unless told otherwise.
+// page_client.h asks.
 #pragma once
 
 #include <memory>

@@ -46,8 +46,7 @@ page_state::edition page_state::read(const std::string& viewer) {
   return {document_, last_};
 }
 
-void page_state::note_sent(const edition& sent, const std::string& viewer) {
-  if (!sent.last) return;
+void page_state::note_last_sent(const std::string& viewer) {
   {
     const mutex_lock lock(mutex_);
     const auto found = viewers_.find(viewer);

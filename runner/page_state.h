@@ -26,8 +26,8 @@ class page_state {
   // For a browser, which calls itself `viewer` (empty: it says nothing). The newest document: waits a little for the
   // job to make one.
   edition read(const std::string& viewer);
-  // It has gone to that browser as a whole.
-  void note_sent(const edition& sent, const std::string& viewer);
+  // The last one has gone to that browser as a whole.
+  void note_last_sent(const std::string& viewer);
   // Until everyone who has looked in the last seconds has read the last document, but no longer than `most`.
   void wait_for_viewers(std::chrono::milliseconds most);
 

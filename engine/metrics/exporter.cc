@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 #include <prometheus/client_metric.h>
-#include <prometheus/collectable.h>
-#include <prometheus/exposer.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/metric_type.h>
 #include <prometheus/text_serializer.h>
@@ -17,14 +15,8 @@ namespace flowrun::metrics {
 
 namespace {
 
-// A connection holds a thread until its request is there. Some that say nothing must not keep the others out: there
-// are threads for several, and none waits long.
-constexpr const char* num_threads = "16";
-constexpr const char* request_timeout_ms = "2000";
-// A scrape asks for one page in a few hundred bytes (the server takes 64 headers at most). More connections than have a
-// thread wait in short queues, and what comes beyond these is left to the system.
-constexpr const char* most_request_bytes = "8192";
-constexpr const char* most_waiting = "16";
+// As Prometheus calls the format of the page.
+constexpr const char* page_type = "text/plain; version=0.0.4; charset=utf-8";
 
 prometheus::MetricType type_of(metric_kind kind) {
   switch (kind) {
@@ -97,20 +89,6 @@ class scrape final : public sink {
   std::vector<prometheus::MetricFamily> families_;
 };
 
-class bridge final : public prometheus::Collectable {
- public:
-  bridge(collection& source, std::string job_name) : source_(source), job_name_(std::move(job_name)) {}
-  std::vector<prometheus::MetricFamily> Collect() const override {
-    scrape now(job_name_);
-    source_.collect(now);
-    return now.take();
-  }
-
- private:
-  collection& source_;
-  const std::string job_name_;
-};
-
 }  // namespace
 
 std::string page_of(collection& source, const std::string& job_name) {
@@ -121,42 +99,20 @@ std::string page_of(collection& source, const std::string& job_name) {
   return std::move(out).str();
 }
 
-class exporter::server {
- public:
-  server(const std::string& address, collection& source, const std::string& job_name)
-      : bridge_(std::make_shared<bridge>(source, job_name)),
-        exposer_(std::vector<std::string>{"listening_ports", address, "num_threads", num_threads, "request_timeout_ms",
-                                          request_timeout_ms, "max_request_size", most_request_bytes,
-                                          "connection_queue", most_waiting, "listen_backlog", most_waiting,
-                                          "enable_keep_alive", "no", "enable_directory_listing", "no"}) {
-    exposer_.RegisterCollectable(bridge_);
-  }
-  int port() const {
-    const std::vector<int> ports = exposer_.GetListeningPorts();
-    return ports.empty() ? 0 : ports.front();
-  }
-
- private:
-  std::shared_ptr<bridge> bridge_;
-  prometheus::Exposer exposer_;
-};
-
 exporter::exporter(std::string_view addresses, collection& source, const std::string& job_name) {
   const listen_range range = listen_addresses(addresses);
+  const auto answer = [&source, job_name](const web_request& request) -> web_answer {
+    if (request.path != "/metrics") return {.status = 404, .body = "there is /metrics\n"};
+    return {.type = page_type, .body = page_of(source, job_name)};
+  };
   serve_at_first_free(range, "metrics", [&](const std::string& where) {
     try {
-      server_ = std::make_unique<server>(where, source, job_name);
+      server_ = std::make_unique<web_server>(where, answer);
     } catch (const std::exception&) {  // another process was faster
     }
     return server_ != nullptr;
   });
-  host_ = range.host;
   url_ = fmt::format("http://{}:{}/metrics", range.host, server_->port());
-}
-
-exporter::~exporter() {
-  const knocking knock(host_, static_cast<uint16_t>(server_->port()));
-  server_.reset();
 }
 
 }  // namespace flowrun::metrics

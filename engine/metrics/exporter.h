@@ -1,6 +1,6 @@
 // Serves a collection to Prometheus over HTTP, at /metrics. Off unless asked for, on the loopback interface unless told
-// otherwise. Requests are bounded in size, headers, time and number, and there are no other pages. The same page is
-// there as a text, for files. Each of its series has the label job_name. The only place that knows prometheus-cpp.
+// otherwise. The same page is there as a text, for files. Each of its series has the label job_name. The only place
+// that knows prometheus-cpp.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "engine/metrics/collection.h"
 #include "engine/metrics/listening.h"
+#include "engine/metrics/web_server.h"
 
 namespace flowrun::metrics {
 
@@ -20,17 +21,12 @@ class exporter {
   // Listens until destroyed; `source` outlives it. Throws error(usage) for what is no address, address_taken, and
   // error(io) when it can't listen there for another reason.
   exporter(std::string_view addresses, collection& source, const std::string& job_name);
-  ~exporter();
-  exporter(const exporter&) = delete;
-  exporter& operator=(const exporter&) = delete;
 
   // "http://127.0.0.1:9464/metrics", with the port that it really has.
   const std::string& url() const { return url_; }
 
  private:
-  class server;
-  std::unique_ptr<server> server_;
-  std::string host_;
+  std::unique_ptr<web_server> server_;
   std::string url_;
 };
 

@@ -41,7 +41,7 @@ LIBRARIES = [
     ("yaml-cpp", re.compile(r"yaml-cpp/"), ["specs"]),
     ("simdjson", re.compile(r"simdjson\.h$"), ["operators"]),
     ("prometheus-cpp", re.compile(r"prometheus/"), ["engine/metrics"]),
-    ("civetweb", re.compile(r"civetweb\.h$|CivetServer\.h$"), ["runner"]),
+    ("civetweb", re.compile(r"civetweb\.h$|CivetServer\.h$"), ["engine/metrics", "runner"]),
     ("Protocol Buffers", re.compile(r"google/protobuf/|.*\.pb\.h$"),
      ["specs", "engine/plan", "engine/resume", "engine/exec", "operators/parts/messages", "cluster", "runner"]),
 ]

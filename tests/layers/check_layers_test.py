@@ -19,7 +19,7 @@ CLEAN = {
     "specs/job.proto": "",
     "specs/reader.cc": '#include <yaml-cpp/yaml.h>\n#include "specs/job.pb.h"\n',
     "engine/metrics/CMakeLists.txt": "flowrun_layer(metrics SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/exporter.cc)\n",
-    "engine/metrics/exporter.cc": "#include <prometheus/exposer.h>\n",
+    "engine/metrics/exporter.cc": "#include <prometheus/text_serializer.h>\n",
     "tests/base/CMakeLists.txt": "flowrun_test(base SOURCES\n  error_test.cc)\n",
     "tests/base/error_test.cc": '#include <yaml-cpp/yaml.h>\n#include "engine/base/error.h"\n',
     "build/release/junk.cc": "#include <tbb/tbb.h>\n",

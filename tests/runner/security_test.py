@@ -209,6 +209,7 @@ class metrics_test(process_test):
         self.assertNotIn("200 OK", self.answer(address, large))
         for path in ("/", "/../etc/passwd", "/etc/passwd", "/metrics/../../etc/passwd"):
             self.assertNotIn("root:", self.answer(address, f"GET {path} HTTP/1.0\r\n\r\n".encode()))
+        self.assertIn("403", self.answer(address, b"GET /metrics HTTP/1.0\r\nHost: other.example\r\n\r\n").splitlines()[0])
         self.assertIn("200 OK", self.answer(address, b"GET /metrics HTTP/1.0\r\n\r\n"))
 
     def test_many_connections_that_say_nothing(self):
