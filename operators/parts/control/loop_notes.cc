@@ -1,5 +1,6 @@
 #include "operators/parts/control/loop_notes.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/base/clock.h"
@@ -10,15 +11,20 @@ namespace flowrun::operators {
 namespace {
 
 constexpr uint64_t most_share = 20;               // one of so many parts of the time goes into notes
+constexpr uint64_t least_share = 200;             // a kill costs at most one of so many parts of the loop's time
 constexpr uint64_t expected_cost_ns = 1'000'000;  // before the first one
 
 constexpr uint64_t reading_bytes = 256 * KiB;
 
 }  // namespace
 
+bool note_is_due(uint64_t elapsed_ns, uint64_t since_ns, uint64_t cost_ns) {
+  return since_ns >= std::max(most_share * std::max(cost_ns, expected_cost_ns), elapsed_ns / least_share);
+}
+
 loop_notes::loop_notes(exec::vector_access& vectors, const loop_settings& settings, resume::kept_loop& kept,
                        const exec::body_streams& streams, const collected_streams& collected)
-    : vectors_(vectors), settings_(settings), kept_(kept), cost_ns_(expected_cost_ns), noted_ns_(now_ns()) {
+    : vectors_(vectors), settings_(settings), kept_(kept), began_ns_(now_ns()), cost_ns_(0), noted_ns_(began_ns_) {
   for (const carried_stream& s : settings_.streams) noted_.push_back(streams.in.at(s.name));
   for (size_t i = 0; i < collected.size(); ++i)
     collected_.push_back(collected[i] == nullptr ? nullptr
@@ -53,7 +59,7 @@ void loop_notes::collect(size_t output, const exec::held_rows& rows) {
 
 void loop_notes::note(uint64_t next, const std::vector<expr::constant>& scalars, const exec::body_streams& streams) {
   const uint64_t begin = now_ns();
-  if (begin - noted_ns_ < most_share * cost_ns_) return;
+  if (!note_is_due(begin - began_ns_, begin - noted_ns_, cost_ns_)) return;
   resume::loop_step step;
   step.iteration = next;
   for (size_t i = 0; i < settings_.scalars.size(); ++i) step.scalars.push_back(scalars[i].bits);
@@ -67,7 +73,7 @@ void loop_notes::note(uint64_t next, const std::vector<expr::constant>& scalars,
   for (const auto& writer : collected_) step.collected.push_back(writer ? flush(*writer) : resume::stream_runs());
   kept_.written(std::move(step));
   noted_ns_ = now_ns();
-  cost_ns_ = std::max(noted_ns_ - begin, expected_cost_ns);
+  cost_ns_ = noted_ns_ - begin;
 }
 
 resume::stream_runs loop_notes::runs_of(const container::external_vector& rows) {

@@ -2,7 +2,8 @@
 // its scalars, the rows of each carried stream that has others than it had, and the rows that were collected meanwhile.
 //
 // Streams are copied to scratch for it. So a state is noted only where that has taken at most a twentieth of the time
-// since the last one.
+// since the last one. And what was collected meanwhile takes a block however little it is: so the states become rarer
+// the longer the loop runs, and a day has three thousand of them, not four million.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,9 @@
 #include "operators/parts/control/loop_settings.h"
 
 namespace flowrun::operators {
+
+// Whether a state is noted now: `elapsed_ns` after the loop began, `since_ns` after the last one, which took `cost_ns`.
+bool note_is_due(uint64_t elapsed_ns, uint64_t since_ns, uint64_t cost_ns);
 
 class loop_notes {
  public:
@@ -45,8 +49,9 @@ class loop_notes {
   resume::kept_loop& kept_;
   std::vector<std::weak_ptr<const exec::held_rows>> noted_;            // by carried stream: what it was then
   std::vector<std::unique_ptr<container::row_run_writer>> collected_;  // by output; null: nobody reads it
-  uint64_t cost_ns_;                                                   // of the last one
-  uint64_t noted_ns_;                                                  // when that was
+  const uint64_t began_ns_;
+  uint64_t cost_ns_;   // of the last one
+  uint64_t noted_ns_;  // when that was
 };
 
 }  // namespace flowrun::operators
