@@ -10,15 +10,15 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/expr/conversion.h"
-#include "engine/plan/body_ports.h"
 #include "operators/parts/algorithms/bit_matrix.h"
 #include "operators/parts/order/permute_in_blocks.h"
 #include "operators/parts/order/sort_stages.h"
 #include "operators/parts/rules/column_copy.h"
+#include "operators/parts/rules/fixed_rows.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
@@ -117,31 +117,16 @@ settings read(plan::node_checker& node) {
   return out;
 }
 
-// Whether files decide how many rows come. Then a wrong number of rows is bad data, which the run finds, and not a
-// fault of the job. `been`: the nodes that were looked at, since many ways may lead to one.
-bool comes_from_files(const plan::graph& g, const plan::node& n, std::set<int>& been) {
-  return std::any_of(n.inputs.begin(), n.inputs.end(), [&](const plan::input_port& in) {
-    if (in.from_node < 0) return true;
-    if (!been.insert(in.from_node).second) return false;
-    const plan::node& from = g.nodes[static_cast<size_t>(in.from_node)];
-    // Whether a body runs may depend on how many rows its streams have.
-    if (plan::is_body_stream(from)) return true;
-    return from.declaration->name.starts_with("file.") || comes_from_files(g, from, been);
-  });
-}
-
 settings check(plan::node_checker& node) {
   settings s = read(node);
   if (!node.ok()) return s;
-  const plan::row_estimate& estimate = node.input_estimate();
-  std::set<int> been;
-  const bool fixed = estimate.exact && !comes_from_files(node.owner(), node.node(), been);
-  if (s.matrix && fixed && estimate.rows != uint64_t{1} << s.matrix->num_bits())
-    node.fault_at_input(0, fmt::format("the input has {} rows", estimate.rows),
+  const std::optional<uint64_t> rows = fixed_rows(node, 0);
+  if (s.matrix && rows && *rows != uint64_t{1} << s.matrix->num_bits())
+    node.fault_at_input(0, fmt::format("the input has {} rows", *rows),
                         fmt::format("{} rows, for {} bits", uint64_t{1} << s.matrix->num_bits(), s.matrix->num_bits()));
   describe_hidden_key(node, with_hidden_key(node.input_type(), place_type(s)));
   if (s.matrix) node.facts().pass = placement_rule(*s.matrix, node.input_type());
-  node.set_output(0, node.input_type(), {}, estimate);
+  node.set_output(0, node.input_type(), {}, node.input_estimate());
   return s;
 }
 

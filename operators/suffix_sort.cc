@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -11,19 +12,22 @@
 #include "operators/parts/algorithms/suffix_order.h"
 #include "operators/parts/order/stored_source.h"
 #include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/fixed_rows.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
 
 namespace {
 
+constexpr const char* on_scratch = "specs/jobs/suffix-array.yaml sorts suffixes on scratch";
 constexpr uint64_t least_reading = 256 * KiB, most_reading = 4 * MiB;
 
 record::row_type output_type() { return record::row_type({{"pos", record::value_type::of(record::type_kind::u32)}}); }
 
 struct settings {
   plan::row_estimate letters;
-  uint64_t most_symbols = 0;  // letters up to the largest that the type has
+  bool runs_with_all = false;  // so many come in every run: a body may be there for fewer
+  uint64_t most_symbols = 0;   // letters up to the largest that the type has
 };
 
 settings check(plan::node_checker& node) {
@@ -34,11 +38,17 @@ settings check(plan::node_checker& node) {
     return {};
   }
   const plan::row_estimate& rows = node.input_estimate();
+  if (const std::optional<uint64_t> fixed = fixed_rows(node, 0); fixed && *fixed > suffix_order::most_letters)
+    node.fault_at_input(
+        0, fmt::format("the input has {} rows", format_count(*fixed)),
+        fmt::format("{} letters at most, since they are sorted in memory", format_count(suffix_order::most_letters)),
+        on_scratch);
   if (rows.known) node.facts().stored_bytes = rows.num_bytes;
   record::row_type type = output_type();
   const plan::row_estimate estimate = with_type(rows, input, type);
   node.set_output(0, std::move(type), {}, estimate);
-  return {rows, uint64_t{1} << std::min<uint32_t>(8 * input[0].type.num_bytes, 32)};
+  return {rows, rows.exact && node.owner().path.empty(),
+          uint64_t{1} << std::min<uint32_t>(8 * input[0].type.num_bytes, 32)};
 }
 
 // The intake holds the letters as they came, the work sorts.
@@ -46,6 +56,8 @@ plan::memory_wish memory(const plan::node& n, plan::node_part part) {
   if (part == plan::node_part::intake) return stored_memory(n, part);
   plan::memory_wish wish{MiB, UINT64_MAX / 4, 1};
   const plan::row_estimate& letters = n.settings.as<settings>().letters;
+  if (n.settings.as<settings>().runs_with_all && letters.rows <= suffix_order::most_letters)
+    wish.minimum = std::max(wish.minimum, suffix_order::memory_bytes(letters.rows, 0) + most_reading);
   if (letters.most_rows <= suffix_order::most_letters)
     wish.maximum = std::max(wish.minimum, 2 * suffix_order::memory_bytes(letters.most_rows, 0) +
                                               4 * n.settings.as<settings>().most_symbols + most_reading);
@@ -109,7 +121,7 @@ class suffix_source final : public exec::source {
       throw error(error_kind::resources,
                   fmt::format("node '{}': {} letters are too many to be sorted in memory; {} are the most", node_,
                               format_count(num_letters_), format_count(suffix_order::most_letters)),
-                  "specs/jobs/suffix-array.yaml sorts suffixes on scratch");
+                  on_scratch);
     const uint64_t wanted = suffix_order::memory_bytes(num_letters_, num_symbols) + reading_;
     if (wanted <= memory_bytes_) return;
     throw error(error_kind::resources,

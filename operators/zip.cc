@@ -1,21 +1,32 @@
 // zip: the columns of two streams side by side, row by row. Both must have the same number of rows.
+#include <optional>
+
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "operators/parts/order/stream_cursor.h"
 #include "operators/parts/rules/added_columns.h"
 #include "operators/parts/rules/column_copy.h"
 #include "operators/parts/rules/estimates.h"
+#include "operators/parts/rules/fixed_rows.h"
 #include "operators/word.h"
 
 namespace flowrun::operators {
 
 namespace {
 
+constexpr const char* shorten = "join them by a row number where rows may be missing";
+
 struct settings {};
 
 settings check(plan::node_checker& node) {
   std::vector<record::column> columns = node.input_type(0).columns();
   const auto names = add_columns(node, {}, columns);
+  const std::optional<uint64_t> left = fixed_rows(node, 0), right = fixed_rows(node, 1);
+  if (left && right && *left != *right)
+    node.fault_at_input(1,
+                        fmt::format("'{}' and '{}' have {} and {} rows", node.input_name(0), node.input_name(1),
+                                    format_count(*left), format_count(*right)),
+                        "two streams of the same length", shorten);
   if (!node.ok()) return {};
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = sum(node.input_estimate(0), node.input_estimate(1));
@@ -82,7 +93,7 @@ class zip_source final : public exec::source {
         error_kind::bad_data,
         fmt::format("node '{}': '{}' ends after {} rows, '{}' goes on", node_, left_ended ? left_name_ : right_name_,
                     format_count(rows), left_ended ? right_name_ : left_name_),
-        "zip needs two streams of the same length; join them by a row number where rows may be missing");
+        fmt::format("zip needs two streams of the same length; {}", shorten));
   }
 
   void put(size_t count) {

@@ -156,6 +156,24 @@ nodes:
             done = self.flowrun("job.yaml", "-q", "-m", "12MiB", "-T", "scratch", "--scratch-limit", limit)
             self.assertEqual(done.returncode, 0, f"{op}: {done.stderr}")
 
+    def test_suffixes_of_a_known_length_in_the_least_memory(self):
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  letters: {op: generate, with: {rows: 3000000, columns: {x: "u8(rand(1, i) % 4)"}}}
+  sorted: {op: suffix_sort, in: letters}
+  out: {op: file.write_rows, in: sorted, with: {path: out.rows}}
+""")
+        done = self.flowrun("check", "job.yaml", "-m", "20MiB")
+        self.fails(78, done, "phase 2 wants at least", "sorted (suffix_sort)")
+        least = re.search(r"run with -m (\w+)", done.stderr).group(1)
+        self.assertEqual(self.flowrun("job.yaml", "-q", "-m", least).returncode, 0)
+        self.assertEqual((self.dir / "out.rows").stat().st_size, 4 * 3000000)
+        # A branch may be for fewer, and never run.
+        body = """{op: if, in: {letters: letters}, with: {condition: rows(letters) < 1000, out: {out: pos},
+    then: {pos: {op: suffix_sort, in: letters}}, else: {pos: {op: map, in: letters, with: {pos: u32(x)}}}}}"""
+        self.write("job.yaml", (self.dir / "job.yaml").read_text().replace("{op: suffix_sort, in: letters}", body))
+        self.assertEqual(self.flowrun("job.yaml", "-q", "-m", "20MiB").returncode, 0)
+
     def test_scratch_that_may_not_suffice_is_a_warning(self):
         self.write("job.yaml", ROWS.replace("ROWS", "10000000").replace("INPUT", "kept").replace("k > 10", "k < 10"))
         limit = ["-m", "8MiB", "--scratch-limit", "10MiB"]
