@@ -263,7 +263,9 @@ void try_input(std::string_view bytes) {
   const expr::compiled_sort_term term = expr::compile_sort_term("-(" + text + ")", names);
   if (!c.value) return;
   const expr::expression& e = *c.value;
-  must_hold(term.value.has_value() && term.value->descending, "{}: can't be a descending key", text);
+  // The sign and its parentheses may be one too many of what nests.
+  if (term.value.has_value() || expr::compile("((" + text + "))", names).value.has_value())
+    must_hold(term.value.has_value() && term.value->descending, "{}: can't be a descending key", text);
   const expr::row_program program = vector_program(t.type, e);
   const auto values = run(program, t.rows);
   const auto stepped = run(stepping_program(t.type, text), t.rows);
