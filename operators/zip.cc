@@ -14,7 +14,7 @@ namespace flowrun::operators {
 
 namespace {
 
-constexpr const char* shorten = "join them by a row number where rows may be missing";
+constexpr const char* join_instead = "join them by a row number where rows may be missing";
 
 struct settings {};
 
@@ -26,7 +26,7 @@ settings check(plan::node_checker& node) {
     node.fault_at_input(1,
                         fmt::format("'{}' and '{}' have {} and {} rows", node.input_name(0), node.input_name(1),
                                     format_count(*left), format_count(*right)),
-                        "two streams of the same length", shorten);
+                        "two streams of the same length", join_instead);
   if (!node.ok()) return {};
   record::row_type output(std::move(columns));
   plan::row_estimate estimate = sum(node.input_estimate(0), node.input_estimate(1));
@@ -93,7 +93,7 @@ class zip_source final : public exec::source {
         error_kind::bad_data,
         fmt::format("node '{}': '{}' ends after {} rows, '{}' goes on", node_, left_ended ? left_name_ : right_name_,
                     format_count(rows), left_ended ? right_name_ : left_name_),
-        fmt::format("zip needs two streams of the same length; {}", shorten));
+        fmt::format("zip needs two streams of the same length; {}", join_instead));
   }
 
   void put(size_t count) {
