@@ -211,12 +211,13 @@ nodes:
             """flowrun: 1
 nodes:
   a: {op: generate, with: {rows: 1000, columns: {x: i}}}
-  b: {op: generate, with: {rows: 1001, columns: {y: i}}}
-  z: {op: zip, in: {left: a, right: b}}
+  b: {op: generate, with: {rows: 1002, columns: {y: i}}}
+  some: {op: filter, in: b, with: {where: y != 7}}
+  z: {op: zip, in: {left: a, right: some}}
   out: {op: file.write_csv, in: z, with: {path: out/o.csv}}
 """,
         )
-        self.fails(65, self.flowrun("job.yaml"), "z")
+        self.fails(65, self.flowrun("job.yaml"), "node 'z'", "1,000")
         self.assertEqual(self.files("out"), [])
 
 
