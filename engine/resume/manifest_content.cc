@@ -156,7 +156,7 @@ LoopIteration message_of(const std::string& node, const loop_step& step) {
 void manifest_content::add(const Record& record) {
   switch (record.what_case()) {
     case Record::kIdentity:
-      if (identity) spoiled = damaged;
+      if (identity) spoil(damaged);
       identity = record.identity();
       break;
     case Record::kWritten: add(record.written()); break;
@@ -177,18 +177,22 @@ void manifest_content::add(const Record& record) {
       break;
     }
     case Record::kLoop: add(record.loop()); break;
-    case Record::kSpoiled: spoiled = record.spoiled().why(); break;
+    case Record::kSpoiled: spoil(record.spoiled().why()); break;
     case Record::WHAT_NOT_SET: break;
   }
+}
+
+void manifest_content::spoil(const std::string& why) {
+  if (spoiled.empty()) spoiled = why.empty() ? damaged : why;
 }
 
 void manifest_content::add(const SortWritten& written) {
   sort_progress& to = sorts[written.node()];
   to.rows_taken = written.rows_taken();
-  if (!read(written.runs(), to.runs)) spoiled = damaged;
+  if (!read(written.runs(), to.runs)) spoil(damaged);
   to.position = position_of(written.position());
   to.rows_to_skip = written.rows_to_skip();
-  if (to.rows_to_skip > to.rows_taken) spoiled = damaged;
+  if (to.rows_to_skip > to.rows_taken) spoil(damaged);
   to.before_position.reset();
   if (written.has_before_position()) to.before_position = tally_of(written.before_position());
 }
@@ -200,7 +204,7 @@ void manifest_content::add(const SortMerged& merged) {
                                  [](const runs::run& r, uint64_t stream) { return r.stream == stream; });
   std::vector<runs::run> made;
   if (first == all.end() || merged.streams().empty() || !read(merged.run(), made)) {
-    spoiled = damaged;
+    spoil(damaged);
     return;
   }
   *first = std::move(made.front());
@@ -213,11 +217,11 @@ void manifest_content::add(const LoopIteration& loop) {
   to.scalars.assign(loop.scalars().begin(), loop.scalars().end());
   for (const auto& [stream, rows] : loop.carried()) {
     to.carried[stream].clear();
-    if (!read(rows.runs(), to.carried[stream])) spoiled = damaged;
+    if (!read(rows.runs(), to.carried[stream])) spoil(damaged);
   }
   to.collected.resize(std::max(to.collected.size(), static_cast<size_t>(loop.collected_size())));
   for (int i = 0; i < loop.collected_size(); ++i)
-    if (!read(loop.collected(i).runs(), to.collected[static_cast<size_t>(i)])) spoiled = damaged;
+    if (!read(loop.collected(i).runs(), to.collected[static_cast<size_t>(i)])) spoil(damaged);
 }
 
 manifest_content content_of(const std::vector<std::string>& records) {
@@ -225,7 +229,7 @@ manifest_content content_of(const std::vector<std::string>& records) {
   for (const std::string& bytes : records) {
     Record record;
     if (!record.ParseFromString(bytes)) {
-      out.spoiled = damaged;
+      out.spoil(damaged);
       break;
     }
     out.add(record);

@@ -26,6 +26,7 @@ struct manifest_content {
   std::string spoiled;  // why nothing of it is to be used; empty: it may be
 
   void add(const Record& record);
+  void spoil(const std::string& why);  // the first reason stays
 
  private:
   void add(const SortWritten& written);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <functional>
 
@@ -287,6 +288,7 @@ TEST_F(manifest_test, a_record_that_cannot_be_is_named_and_nothing_is_used) {
         *r.mutable_written()->add_runs() = part;
       },
       [&](Record& r) { r.mutable_identity()->set_format(1); },
+      [&](Record& r) { r.mutable_spoiled(); },  // and says not why
   };
   for (size_t i = 0; i < wrong.size(); ++i) {
     process([](manifest&, block::block_manager& blocks) { blocks.allocate(0, 4096); });
@@ -298,6 +300,16 @@ TEST_F(manifest_test, a_record_that_cannot_be_is_named_and_nothing_is_used) {
       EXPECT_EQ(blocks.used_bytes(), 0u) << i;
     });
     EXPECT_THAT(reasons_, Contains("its manifest is damaged")) << i;
+  }
+  for (const char* then : {"", "a disk failed"}) {  // what is damaged stays so, whatever comes behind it
+    std::array<Record, 2> records;
+    block(records[0]);
+    records[0].mutable_written()->set_rows_to_skip(11);
+    records[1].mutable_spoiled()->set_why(then);
+    for (const Record& one : records)
+      record_file(manifest_in(where_.path(), identity_.key)).append(one.SerializeAsString());
+    process([](manifest& notes, block::block_manager&) { EXPECT_EQ(notes.sort("a").before().rows_taken, 0u); });
+    EXPECT_THAT(reasons_, ElementsAre("its manifest is damaged"));
   }
   record_file(manifest_in(where_.path(), identity_.key)).append("\xFF\xFF");  // no record at all
   process([](manifest&, block::block_manager&) {});
