@@ -51,9 +51,10 @@ std::string described(const resume::found_directory& found) {
   const int64_t now =
       std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
   const std::string job = found.manifest.empty() ? std::string() : resume::summary_of(found.manifest).job;
-  return fmt::format("{}: {}, {} old{}", found.path, format_bytes(found.num_bytes),
+  return fmt::format("{}: {}, {} old{}{}", found.path, format_bytes(found.num_bytes),
                      format_duration(static_cast<double>(std::max<int64_t>(now - found.changed_s, 0))),
-                     job.empty() ? "" : ", of " + job);
+                     job.empty() ? "" : ", of " + job,
+                     found.outputs.empty() ? "" : fmt::format(", with {}", fmt::join(found.outputs, ", ")));
 }
 
 }  // namespace

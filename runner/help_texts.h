@@ -68,9 +68,11 @@ inline constexpr const char* clean_examples =
   flowrun clean                    away with it
   flowrun clean /ssd0/tmp /ssd1/tmp
 
-A job with --resume keeps a directory flowrun-resume-KEY in each of its scratch directories until it has succeeded.
-Those of jobs that are running are left alone. So it is with flowrun-cluster-… of jobs on a cluster. Other jobs leave
-nothing, however they end.
+A job with --resume keeps a directory flowrun-resume-KEY in each of its scratch directories until it has succeeded, and
+the finished part of an output in a hidden file beside that, which goes with it. Those of jobs that are running are left
+alone. So it is with flowrun-cluster-… of jobs on a cluster. Other jobs leave nothing on scratch, however they end; what
+a killed one has begun of an output in several files ({column} in its path), in a hidden folder there, goes with the next
+run of the same job.
 Exit codes: 0 done, 66 no such directory, 74 something can't be removed.)text";
 
 inline constexpr const char* infer_examples =

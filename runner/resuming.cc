@@ -15,6 +15,7 @@
 #include "engine/base/units.h"
 #include "engine/io/followed_path.h"
 #include "engine/plan/file_rules.h"
+#include "engine/resume/resume_directory.h"
 #include "runner/shown_text.h"
 #include "runner/version.h"
 #include "runner/words.h"
@@ -148,6 +149,14 @@ std::string described(const std::string& node, const resume::loop_progress& loop
   return fmt::format("'{}' has done {} iterations", node, format_count(loop.iteration));
 }
 
+// A kill leaves such bytes where it meets the write of a record, which is seldom.
+std::string cut_off(uint64_t num_bytes) {
+  return fmt::format(
+      "the manifest's last {} are damaged, or were not written to their end: what they told of is done "
+      "again",
+      counted(num_bytes, "byte"));
+}
+
 std::vector<std::string> described(const resume::manifest_summary& there) {
   std::vector<std::string> out;
   for (const auto& [node, sort] : there.sorts) out.push_back(described(node, sort));
@@ -167,7 +176,9 @@ std::shared_ptr<resume::manifest> open_manifest(const loaded_job& loaded, const 
   auto out = std::make_shared<resume::manifest>(scratch_of(loaded), identity);
   if (!out->reasons_to_start_over().empty())
     screen.warn(fmt::format("starts over: {}", fmt::join(out->reasons_to_start_over(), "; ")));
-  for (const std::string& one : described(out->found())) screen.say(fmt::format("flowrun: goes on: {}\n", one));
+  const resume::manifest_summary there = out->found();
+  if (there.cut_bytes > 0) screen.warn(cut_off(there.cut_bytes));
+  for (const std::string& one : described(there)) screen.say(fmt::format("flowrun: goes on: {}\n", one));
   return out;
 }
 
@@ -179,14 +190,18 @@ std::string what_stays(const std::vector<block::disk_config>& scratch) {
 }
 
 std::string describe_resume(const loaded_job& loaded, const plan_arguments& arguments) {
-  const resume::manifest_summary there =
-      resume::summary_for(scratch_of(loaded), identity_of(loaded, arguments.job, arguments.verify));
+  const std::vector<std::string> scratch = scratch_of(loaded);
+  const resume::job_identity identity = identity_of(loaded, arguments.job, arguments.verify);
+  const bool at_work = std::any_of(scratch.begin(), scratch.end(),
+                                   [&](const std::string& one) { return resume::is_at_work(one, identity.key); });
+  std::string out = at_work ? "resume: another run of this job works there now, and has got so far\n" : "";
+  const resume::manifest_summary there = resume::summary_for(scratch, identity);
   if (!there.reasons_to_start_over.empty())
-    return fmt::format("resume: a run would start over: {}\n", fmt::join(there.reasons_to_start_over, "; "));
-  if (there.job.empty()) return "resume: nothing is there; a run with --resume starts at the beginning\n";
-  std::string out;
+    return out + fmt::format("resume: a run would start over: {}\n", fmt::join(there.reasons_to_start_over, "; "));
+  if (there.job.empty()) return out + "resume: nothing is there; a run with --resume starts at the beginning\n";
+  if (there.cut_bytes > 0 && !at_work) out += fmt::format("resume: {}\n", cut_off(there.cut_bytes));
   for (const std::string& one : described(there)) out += fmt::format("resume: {}\n", one);
-  return out.empty() ? "resume: nothing is finished yet\n" : out;
+  return there.has_progress() ? out : out + "resume: nothing is finished yet\n";
 }
 
 }  // namespace flowrun::runner

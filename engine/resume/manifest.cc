@@ -69,8 +69,12 @@ bool is_there(const output_progress& kept) {
 }
 
 manifest_summary summary_from(manifest_content all, std::vector<std::string> reasons) {
-  return {all.identity ? all.identity->job() : std::string(), std::move(all.sorts), std::move(all.outputs),
-          std::move(all.loops), std::move(reasons)};
+  return {all.identity ? all.identity->job() : std::string(),
+          std::move(all.sorts),
+          std::move(all.outputs),
+          std::move(all.loops),
+          std::move(reasons),
+          all.cut_bytes};
 }
 
 // What a run with this key left in these scratch directories. A manifest lies in the first one of its own list: where
@@ -130,9 +134,11 @@ std::vector<std::string> missing_blocks(const manifest_content& told, const std:
   return out;
 }
 
-// Of a name that output_suffix() made, and no other.
+// Whether output_suffix() made its name.
+bool is_part_of_output(const std::string& path) noexcept { return path.find(".flowrun-resume-") != std::string::npos; }
+
 void remove_output(const std::string& path) noexcept {
-  if (path.find(".flowrun-resume-") != std::string::npos) unlink(path.c_str());
+  if (is_part_of_output(path)) unlink(path.c_str());
 }
 
 }  // namespace
@@ -447,11 +453,14 @@ manifest_summary summary_for(const std::vector<std::string>& scratch, const job_
   return summary_from(std::move(all), std::move(reasons));
 }
 
-void remove_outputs_of(const std::string& path) noexcept {
+std::vector<std::string> outputs_of(const std::string& path) noexcept {
+  std::vector<std::string> out;
   try {
-    for (const auto& [node, kept] : content_of(records_of(path)).outputs) remove_output(kept.path);
+    for (const auto& [node, kept] : content_of(records_of(path)).outputs)
+      if (is_part_of_output(kept.path) && facts_of(AT_FDCWD, kept.path.c_str())) out.push_back(kept.path);
   } catch (const std::exception&) {  // what can't be read tells of none
   }
+  return out;
 }
 
 uint64_t hash_of(std::string_view text) { return XXH3_64bits(text.data(), text.size()); }

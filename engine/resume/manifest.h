@@ -49,6 +49,8 @@ struct manifest_summary {
   std::map<std::string, output_progress> outputs;
   std::map<std::string, loop_progress> loops;
   std::vector<std::string> reasons_to_start_over;
+  // At the manifest's end, of no whole record: what they told of is done again. A kill leaves that seldom.
+  uint64_t cut_bytes = 0;
   bool has_progress() const { return !sorts.empty() || !outputs.empty() || !loops.empty(); }
 };
 
@@ -107,8 +109,8 @@ class manifest {
 manifest_summary summary_of(const std::string& path);
 manifest_summary summary_for(const std::vector<std::string>& scratch, const job_identity& identity);
 
-// Removes the parts of outputs that this manifest tells of, which lie beside the outputs.
-void remove_outputs_of(const std::string& path) noexcept;
+// The parts of outputs that this manifest tells of, which lie beside the outputs; those that are there, in any order.
+std::vector<std::string> outputs_of(const std::string& path) noexcept;
 
 // For facts whose text is long or secret, and for keys.
 uint64_t hash_of(std::string_view text);

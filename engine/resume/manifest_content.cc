@@ -224,9 +224,11 @@ void manifest_content::add(const LoopIteration& loop) {
     if (!read(loop.collected(i).runs(), to.collected[static_cast<size_t>(i)])) spoil(damaged);
 }
 
-manifest_content content_of(const std::vector<std::string>& records) {
+manifest_content content_of(const found_records& records) {
   manifest_content out;
-  for (const std::string& bytes : records) {
+  out.cut_bytes = records.cut_bytes;
+  if (records.are_damaged) out.spoil(damaged);
+  for (const std::string& bytes : records.whole) {
     Record record;
     if (!record.ParseFromString(bytes)) {
       out.spoil(damaged);

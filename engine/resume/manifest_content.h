@@ -11,6 +11,7 @@
 #include "engine/resume/kept_output.h"
 #include "engine/resume/kept_sort.h"
 #include "engine/resume/manifest.h"
+#include "engine/resume/record_file.h"
 #include "engine/resume/resume.pb.h"
 
 namespace flowrun::resume {
@@ -23,7 +24,8 @@ struct manifest_content {
   std::map<std::string, sort_progress> sorts;
   std::map<std::string, output_progress> outputs;
   std::map<std::string, loop_progress> loops;
-  std::string spoiled;  // why nothing of it is to be used; empty: it may be
+  std::string spoiled;     // why nothing of it is to be used; empty: it may be
+  uint64_t cut_bytes = 0;  // at its end, which are no whole record
 
   void add(const Record& record);
   void spoil(const std::string& why);  // the first reason stays
@@ -35,7 +37,7 @@ struct manifest_content {
 };
 
 // Up to the first record that is none.
-manifest_content content_of(const std::vector<std::string>& records);
+manifest_content content_of(const found_records& records);
 // Why what they tell can't be used for this job; empty: it can, or they tell nothing.
 std::vector<std::string> reasons_against(const manifest_content& all, const Identity& identity);
 

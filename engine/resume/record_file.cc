@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "engine/base/error.h"
 #include "engine/base/units.h"
@@ -43,36 +44,56 @@ bool read_bytes(int descriptor, std::string& all) {
   return true;
 }
 
-// The whole records; returns where they end.
-size_t split(const std::string& all, std::vector<std::string>& out) {
-  size_t at = 0;
-  while (all.size() - at >= sizeof(record_header)) {
-    record_header header;
-    std::memcpy(&header, all.data() + at, sizeof header);
-    const size_t begin = at + sizeof header;
-    if (header.num_bytes > longest_record || header.num_bytes > all.size() - begin) break;
-    const std::string_view record = std::string_view(all).substr(begin, header.num_bytes);
-    if (checksum_of(record) != header.checksum) break;
-    out.emplace_back(record);
-    at = begin + header.num_bytes;
+// The record whose header lies at the front. nullopt: none that is whole. What was hashed for it is taken from
+// `budget`.
+std::optional<std::string_view> record_at(std::string_view bytes, uint64_t& budget) {
+  record_header header;
+  if (bytes.size() < sizeof header) return std::nullopt;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  bytes.remove_prefix(sizeof header);
+  if (header.num_bytes > longest_record || header.num_bytes > bytes.size() || header.num_bytes > budget)
+    return std::nullopt;
+  budget -= header.num_bytes;
+  const std::string_view record = bytes.substr(0, header.num_bytes);
+  return checksum_of(record) == header.checksum ? std::optional(record) : std::nullopt;
+}
+
+found_records split(std::string_view all) {
+  found_records out;
+  uint64_t budget = all.size();
+  while (const std::optional<std::string_view> record = record_at(all, budget)) {
+    out.whole.emplace_back(*record);
+    all.remove_prefix(sizeof(record_header) + record->size());
   }
-  return at;
+  out.cut_bytes = all.size();
+  // Wherever it begins: the length of the one that is not whole may be wrong. The budget is for content that looks like
+  // lengths nearly everywhere.
+  budget = 16 * all.size();
+  for (size_t at = 1; at + sizeof(record_header) < all.size() && !out.are_damaged; ++at)
+    out.are_damaged = record_at(all.substr(at), budget).has_value();
+  return out;
 }
 
 }  // namespace
 
-std::vector<std::string> records_of(const std::string& path) {
-  std::vector<std::string> out;
+found_records records_of(const std::string& path) {
+  found_records out;
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return out;
   std::string all;
-  if (read_bytes(descriptor, all)) split(all, out);
+  if (read_bytes(descriptor, all)) out = split(all);
   ::close(descriptor);
   return out;
 }
 
 record_file::record_file(std::string path) : path_(std::move(path)) {
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  struct stat found {};
+  if (descriptor_ < 0 ? errno == ELOOP || errno == EISDIR
+                      : ::fstat(descriptor_, &found) == 0 && !S_ISREG(found.st_mode)) {
+    if (descriptor_ >= 0) ::close(descriptor_);
+    throw error(error_kind::resources, fmt::format("{} is no file of a job with --resume", path_), "remove it");
+  }
   if (descriptor_ < 0)
     throw error(error_kind::resources, fmt::format("can't open {}: {}", path_, errno_text(errno)),
                 "name a directory of yours on a disk with room as scratch (-T DIR, or resources: scratch)");
@@ -86,12 +107,11 @@ void record_file::fail(const char* what) const {
               fmt::format("can't {} {}: {}", what, path_, errno_text(cause)));
 }
 
-std::vector<std::string> record_file::read() {
+found_records record_file::read() {
   std::string all;
   if (!read_bytes(descriptor_, all)) fail("read");
-  std::vector<std::string> out;
-  const size_t end = split(all, out);
-  if (end < all.size() && ::ftruncate(descriptor_, static_cast<off_t>(end)) != 0) fail("cut");
+  found_records out = split(all);
+  if (out.cut_bytes > 0 && ::ftruncate(descriptor_, static_cast<off_t>(all.size() - out.cut_bytes)) != 0) fail("cut");
   return out;
 }
 

@@ -2,14 +2,21 @@
 // when the process or the machine stopped is told from a whole one. (The idea of a write-ahead log.)
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace flowrun::resume {
 
-// The whole records at the front of the file, which stays as it is; none when it can't be read.
-std::vector<std::string> records_of(const std::string& path);
+struct found_records {
+  std::vector<std::string> whole;  // from the front up to the first one that is not
+  uint64_t cut_bytes = 0;          // behind them: being written when the process ended, or damaged
+  bool are_damaged = false;        // whole ones lie behind that, which no process leaves
+};
+
+// The file stays as it is; nothing when it can't be read.
+found_records records_of(const std::string& path);
 
 class record_file {
  public:
@@ -19,8 +26,8 @@ class record_file {
   record_file(const record_file&) = delete;
   record_file& operator=(const record_file&) = delete;
 
-  // All records from the front up to the first one that is not whole, which is cut off.
-  std::vector<std::string> read();
+  // What comes behind the whole records is cut off.
+  found_records read();
   // Durable when it returns. Throws error(io), error(resources).
   void append(std::string_view record);
   void clear();

@@ -1,5 +1,6 @@
 #include "engine/resume/resume_directory.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -64,6 +66,8 @@ bool lock_soon(int descriptor) {
 // What lies on the disk in it, and when that was changed last.
 void look_into(found_directory& to) {
   std::error_code ignored;
+  struct stat itself {};
+  if (::lstat(to.path.c_str(), &itself) == 0) to.changed_s = itself.st_mtim.tv_sec;
   for (const auto& entry : std::filesystem::directory_iterator(to.path, ignored)) {
     struct stat found {};
     if (::lstat(entry.path().c_str(), &found) != 0) continue;
@@ -73,6 +77,10 @@ void look_into(found_directory& to) {
     if (name == "manifest" && S_ISREG(found.st_mode)) to.manifest = entry.path();
     if (std::find(names.begin(), names.end(), name) == names.end()) to.has_other_files = true;
   }
+  if (!to.manifest.empty()) to.outputs = outputs_of(to.manifest);
+  for (const std::string& output : to.outputs)
+    if (struct stat found{}; ::lstat(output.c_str(), &found) == 0)
+      to.num_bytes += static_cast<uint64_t>(found.st_blocks) * 512;
 }
 
 }  // namespace
@@ -109,10 +117,14 @@ resume_directory::~resume_directory() {
 
 namespace {
 
+// A file, and nothing that others make of it: a FIFO would have us wait.
 uint64_t number_in(const std::string& path) {
-  std::ifstream file(path);
-  uint64_t number = 0;
-  return file >> std::hex >> number ? number : 0;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) return 0;
+  std::array<char, 17> text{};  // and its end
+  const ssize_t count = ::read(descriptor, text.data(), text.size() - 1);
+  ::close(descriptor);
+  return count > 0 ? std::strtoull(text.data(), nullptr, 16) : 0;
 }
 
 }  // namespace
@@ -134,6 +146,14 @@ std::string manifest_in(const std::string& scratch, uint64_t key) { return name_
 std::string blocks_in(const std::string& scratch, uint64_t key) { return name_of(scratch, key) + "/blocks"; }
 
 uint64_t owner_in(const std::string& scratch, uint64_t key) { return number_in(name_of(scratch, key) + "/owner"); }
+
+bool is_at_work(const std::string& scratch, uint64_t key) {
+  const int descriptor = io::open_directory(name_of(scratch, key));
+  if (descriptor < 0) return false;
+  const bool out = io::is_own_directory(descriptor) && !io::lock_directory(descriptor);
+  ::close(descriptor);
+  return out;
+}
 
 void remove_blocks_of(uint64_t owner, const std::string& scratch, uint64_t key) {
   const std::string path = name_of(scratch, key);
@@ -169,7 +189,8 @@ bool remove_if_dead(const found_directory& found, std::string& cause) {
   const int descriptor = io::open_directory(found.path);
   if (descriptor < 0) return cause = errno_text(errno), false;
   const bool is_dead = io::lock_directory(descriptor) && io::has_its_name(descriptor, found.path);
-  if (is_dead && !found.manifest.empty()) remove_outputs_of(found.manifest);
+  if (is_dead && !found.manifest.empty())  // which may tell of more by now
+    for (const std::string& output : outputs_of(found.manifest)) ::unlink(output.c_str());
   if (is_dead)
     if (const int problem = remove_all(found.path); problem != 0) cause = errno_text(problem);
   ::close(descriptor);

@@ -42,22 +42,25 @@ std::string manifest_in(const std::string& scratch, uint64_t key);
 std::string blocks_in(const std::string& scratch, uint64_t key);
 // The manifest whose blocks lie there; 0: none.
 uint64_t owner_in(const std::string& scratch, uint64_t key);
+// Whether a process works in the directory of that key now.
+bool is_at_work(const std::string& scratch, uint64_t key);
 // The directory of that key goes, if its blocks belong to this manifest and nobody works there.
 void remove_blocks_of(uint64_t owner, const std::string& scratch, uint64_t key);
 
 // One that was found in a scratch directory.
 struct found_directory {
   std::string path;
-  std::string manifest;    // empty: it has none
-  uint64_t num_bytes = 0;  // that it takes on the disk
-  int64_t changed_s = 0;   // when the newest file in it was changed, since 1970
+  std::string manifest;              // empty: it has none
+  std::vector<std::string> outputs;  // the parts of outputs that the manifest tells of, which lie beside the outputs
+  uint64_t num_bytes = 0;            // that all of this takes on the disks
+  int64_t changed_s = 0;             // when it or the newest file in it was changed, since 1970
   bool is_at_work = false;
   bool has_other_files = false;  // that no job makes: it is left alone
 };
 
 // By path. Those of other users, and scratch directories that aren't there, are left out.
 std::vector<found_directory> find_resume_directories(const std::string& scratch);
-// With the parts of outputs that its manifest tells of. False: a process works there now, or it can't be removed (then
+// With the parts of outputs. False: a process works there now, or it can't be removed (then
 // `cause` says why).
 bool remove_if_dead(const found_directory& found, std::string& cause);
 

@@ -42,15 +42,15 @@ std::vector<std::string> records_in(std::string_view bytes) {
 
 void look_at_file(const temporary_directory& where, std::string_view bytes) {
   const std::string path = where.write("records", bytes);
-  std::vector<std::string> found = resume::records_of(path);
+  std::vector<std::string> found = resume::records_of(path).whole;
   resume::summary_of(path);
   {
     resume::record_file file(path);
-    must_hold(file.read() == found, "{} records are others when they are to be added to", found.size());
+    must_hold(file.read().whole == found, "{} records are others when they are to be added to", found.size());
     file.append("one more");
   }
   found.emplace_back("one more");
-  must_hold(resume::records_of(path) == found, "{} records and one more are others", found.size() - 1);
+  must_hold(resume::records_of(path).whole == found, "{} records and one more are others", found.size() - 1);
 }
 
 // How many bytes of blocks they have.

@@ -211,7 +211,44 @@ nodes:
                 manifest = self.kept()[0] / "manifest"
                 content = manifest.read_bytes()
                 manifest.write_bytes(content[: max(len(content) - cut, 0)])
-                self.goes_on(expected)
+                done, _ = self.goes_on(expected)
+                if cut < 100:
+                    self.assertRegex(done.stderr, r"the manifest's last [\d,]+ bytes are damaged, or were not written to their end")
+
+    def test_a_manifest_with_another_byte_in_it(self):
+        """A torn end is what a kill leaves, this isn't: what the records before it tell of may be gone by now."""
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        self.assertTrue(self.kill_after(3_000))
+        manifest = self.kept()[0] / "manifest"
+        content = bytearray(manifest.read_bytes())
+        at = len(content) * 2 // 3
+        content[at] ^= 1
+        manifest.write_bytes(content)
+        plan = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume")
+        self.assertIn("resume: a run would start over: its manifest is damaged", plan.stdout)
+        done, _ = self.goes_on(expected)
+        self.assertIn("starts over: its manifest is damaged", done.stderr)
+
+    def test_what_is_no_file_in_the_directory(self):
+        self.write("job.yaml", SORT)
+        expected = self.expected()
+        self.assertTrue(self.kill_after(3_000))
+        (self.kept()[0] / "owner").unlink()
+        os.mkfifo(self.kept()[0] / "owner")
+        plan = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume")
+        self.assertIn("resume: a run would start over: ", plan.stdout)
+        done, _ = self.goes_on(expected)
+        self.assertIn("starts over: ", done.stderr)
+        for make in (os.mkdir, os.mkfifo, lambda path: os.symlink("elsewhere", path)):
+            self.assertTrue(self.kill_after(3_000))
+            manifest = self.kept()[0] / "manifest"
+            manifest.unlink()
+            make(manifest)
+            done = self.run_job("--resume")
+            self.fails(75, done, "/manifest is no file of a job with --resume", "help: remove it")
+            os.rmdir(manifest) if manifest.is_dir() else manifest.unlink()
+        self.goes_on(expected)
 
     def test_a_manifest_without_a_word(self):
         self.write("job.yaml", SORT)
@@ -289,6 +326,8 @@ nodes:
         second = self.run_job("--resume", "-p", "rows=2000000000")
         self.assertEqual(second.returncode, 75, second.stderr)
         self.assertIn("another run of this job works there now", second.stderr)
+        plan = self.flowrun("plan", "job.yaml", *MEMORY, "-T", "scratch", "--resume", "-p", "rows=2000000000")
+        self.assertIn("resume: another run of this job works there now", plan.stdout)
         listed = self.flowrun("clean", "scratch")
         self.assertIn("a job works there: left", listed.stdout)
         first.send_signal(signal.SIGKILL)

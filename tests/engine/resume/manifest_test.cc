@@ -180,7 +180,7 @@ TEST_F(manifest_test, the_next_process_finds_the_part_of_an_output) {
   where_.write(".out.flowrun-resume-1", "of another file");
   const std::string records = manifest_in(where_.path(), identity_.key);
   Record last;
-  ASSERT_TRUE(last.ParseFromString(records_of(records).back()));
+  ASSERT_TRUE(last.ParseFromString(records_of(records).whole.back()));
   ASSERT_EQ(last.output().num_bytes(), 8u);
   struct stat another {};
   ASSERT_EQ(::stat(path.c_str(), &another), 0);

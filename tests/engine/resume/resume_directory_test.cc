@@ -48,6 +48,7 @@ TEST(resume_directory, is_removed_only_where_nobody_works) {
   EXPECT_TRUE(find_resume_directories("/nowhere").empty());
   std::optional<resume_directory> one(std::in_place, where.path(), 7);
   const std::string folder = std::filesystem::path(one->path()).filename();
+  EXPECT_GT(find_resume_directories(where.path())[0].changed_s, 1'700'000'000) << "also where nothing is in it";
   where.write(folder + "/blocks", std::string(10'000, 'x'));
   where.write(folder + "/manifest", "");
   std::vector<found_directory> found = find_resume_directories(where.path());
