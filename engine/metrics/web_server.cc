@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <string_view>
 #include <utility>
@@ -23,13 +24,14 @@ constexpr const char* request_timeout_ms = "1000";
 // short queues, and what comes beyond these is left to the system.
 constexpr const char* most_request_bytes = "8192";
 constexpr const char* most_waiting = "16";
+// Of answers that nobody has read yet. Who asks for more gets it later: clients that don't read take no more memory.
+constexpr size_t most_unsent_bytes = 16 << 20;
 
 // A page of another site could have its own name lead to this machine (DNS rebinding), and so read what is served here.
 // Its requests carry that name. An address and localhost can't be made to lead elsewhere.
-bool names_this_machine(const char* host) {
-  if (host == nullptr) return true;  // no browser
-  std::string_view name = host;
-  if (name.starts_with('[')) return true;
+bool names_this_machine(std::string_view name) {
+  if (name.starts_with('['))
+    return name.find_first_not_of("0123456789abcdefABCDEF:.", 1) == name.find(']') && name.find(']') != name.npos;
   name = name.substr(0, name.find(':'));
   if (name.ends_with('.')) name.remove_suffix(1);
   constexpr std::string_view local = "localhost";
@@ -38,14 +40,22 @@ bool names_this_machine(const char* host) {
          (!name.empty() && name.find_first_not_of("0123456789.") == std::string_view::npos);
 }
 
-void send(mg_connection* to, const web_answer& answer, bool with_body) {
-  std::string whole = fmt::format(
+// All that say to whom the request goes. None: it comes from no browser.
+bool are_for_this_machine(const mg_request_info& asked) {
+  if (asked.num_headers >= MG_MAX_HEADERS) return false;  // more may have come, and been dropped
+  return std::all_of(asked.http_headers, asked.http_headers + asked.num_headers, [](const mg_header& one) {
+    return mg_strcasecmp(one.name, "Host") != 0 || names_this_machine(one.value);
+  });
+}
+
+void send(mg_connection* to, web_answer answer, bool with_body) {
+  const std::string head = fmt::format(
       "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\nConnection: close\r\n"
       "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nX-Frame-Options: DENY\r\n"
       "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n\r\n",
       answer.status, mg_get_response_code_text(to, answer.status), answer.type, answer.body.size());
-  if (with_body) whole += answer.body;
-  mg_write(to, whole.data(), whole.size());  // at once: a server that stops sends nothing more
+  answer.body.insert(0, head);  // all at once: a server that stops sends nothing more
+  mg_write(to, answer.body.data(), with_body ? answer.body.size() : head.size());
   if (with_body && answer.sent) answer.sent();
 }
 
@@ -114,17 +124,38 @@ class web_server::running {
     const mg_request_info& asked = *mg_get_request_info(connection);
     const std::string_view method = asked.request_method;
     try {
-      const web_answer answer = answer_to(method, asked, mg_get_header(connection, "Host"));
-      send(connection, answer, method != "HEAD");
-      return answer.status;
+      const unsent_bytes expected(unsent_bytes_, longest_answer_);
+      web_answer answer = expected.are_too_many()
+                              ? web_answer{.status = 503, .body = "others read slowly: ask again later\n"}
+                              : answer_to(method, asked);
+      const unsent_bytes more(unsent_bytes_, answer.body.size() - std::min(answer.body.size(), expected.count()));
+      longest_answer_ = std::max(longest_answer_.load(), answer.body.size());
+      const int status = answer.status;
+      send(connection, std::move(answer), method != "HEAD");
+      return status;
     } catch (const std::exception&) {  // there is no memory just now
       mg_send_http_error(connection, 500, "%s", "ask again later");
       return 500;
     }
   }
 
-  web_answer answer_to(std::string_view method, const mg_request_info& asked, const char* host) {
-    if (loopback_ && !names_this_machine(host))
+  // Counts bytes for as long as it lives.
+  class unsent_bytes {
+   public:
+    unsent_bytes(std::atomic<size_t>& all, size_t count) : all_(all), count_(count), before_(all.fetch_add(count)) {}
+    ~unsent_bytes() { all_ -= count_; }
+    unsent_bytes(const unsent_bytes&) = delete;
+    unsent_bytes& operator=(const unsent_bytes&) = delete;
+    size_t count() const { return count_; }
+    bool are_too_many() const { return before_ > 0 && before_ + count_ > most_unsent_bytes; }
+
+   private:
+    std::atomic<size_t>& all_;
+    const size_t count_, before_;
+  };
+
+  web_answer answer_to(std::string_view method, const mg_request_info& asked) {
+    if (loopback_ && !are_for_this_machine(asked))
       return {.status = 403, .body = "ask by the machine's address or as localhost\n"};
     if (method != "GET" && method != "HEAD") return {.status = 405, .body = "what is here can only be read\n"};
     web_request request;
@@ -137,6 +168,7 @@ class web_server::running {
   const handler answers_;
   const std::string host_;
   const bool loopback_;
+  std::atomic<size_t> unsent_bytes_{0}, longest_answer_{0};
   mg_context* context_ = nullptr;
 };
 

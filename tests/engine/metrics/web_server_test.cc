@@ -102,6 +102,31 @@ TEST(web_server, is_asked_by_names_that_lead_nowhere_else) {
     EXPECT_THAT(get(here, host), StartsWith("HTTP/1.1 403 ")) << host;
     EXPECT_THAT(get(everywhere, host), StartsWith("HTTP/1.1 200 ")) << host;
   }
+  for (const char* host : {"[evil.example]", "[", "[::1", "localhost\r\nHost: evil.example"})
+    EXPECT_THAT(get(here, host), StartsWith("HTTP/1.1 403 ")) << host;
+  // The server drops what comes behind 64 headers.
+  std::string many = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 64; ++i) many += "X: y\r\n";
+  EXPECT_THAT(answer_to(here, many + "Host: evil.example\r\n\r\n"), StartsWith("HTTP/1.1 403 "));
+}
+
+// What waits to be read takes memory that no budget has.
+TEST(web_server, makes_no_more_answers_than_are_read) {
+  const web_server server("127.0.0.1:0", [](const web_request& request) {
+    return web_answer{.body = request.path == "/large" ? std::string(15 << 20, 'x') : "small"};
+  });
+  std::string second;
+  for (int attempt = 0; attempt < 50 && second.find(" 503 ") == std::string::npos; ++attempt) {
+    const client slow(server);  // which the server leaves after a second
+    EXPECT_TRUE(slow.say("GET /large HTTP/1.0\r\n\r\n"));
+    second = answer_to(server, "GET /large HTTP/1.0\r\n\r\n");
+  }
+  EXPECT_THAT(second, StartsWith("HTTP/1.1 503 "));
+  for (int attempt = 0; attempt < 50 && !second.starts_with("HTTP/1.1 200 "); ++attempt) {
+    second = answer_to(server, "GET /large HTTP/1.0\r\n\r\n");
+    ::usleep(100'000);
+  }
+  EXPECT_THAT(second, StartsWith("HTTP/1.1 200 "));
 }
 
 TEST(web_server, goes_on_where_no_answer_can_be_made) {
