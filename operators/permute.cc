@@ -12,6 +12,7 @@
 #include <cstring>
 #include <optional>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/expr/conversion.h"
 #include "operators/parts/algorithms/bit_matrix.h"
@@ -122,8 +123,9 @@ settings check(plan::node_checker& node) {
   if (!node.ok()) return s;
   const std::optional<uint64_t> rows = fixed_rows(node, 0);
   if (s.matrix && rows && *rows != uint64_t{1} << s.matrix->num_bits())
-    node.fault_at_input(0, fmt::format("the input has {} rows", *rows),
-                        fmt::format("{} rows, for {} bits", uint64_t{1} << s.matrix->num_bits(), s.matrix->num_bits()));
+    node.fault_at_input(0, fmt::format("the input has {}", counted(*rows, "row")),
+                        fmt::format("{} rows, for {}", format_count(uint64_t{1} << s.matrix->num_bits()),
+                                    counted(s.matrix->num_bits(), "bit")));
   describe_hidden_key(node, with_hidden_key(node.input_type(), place_type(s)));
   if (s.matrix) node.facts().pass = placement_rule(*s.matrix, node.input_type());
   node.set_output(0, node.input_type(), {}, node.input_estimate());

@@ -170,9 +170,10 @@ exec::operator_definition word<"suffix_sort">() {
       "positions of the letters, from 0, as {pos: u32}, in the order of the suffixes that begin there: the suffix "
       "array. A suffix comes before those that it begins.\n\n"
       "It takes 8 bytes of memory for each letter, and 4 for each number up to the largest letter where that exceeds "
-      "how many letters there are; with less the job ends with an error. A condition may compare `memory` with "
-      "rows(INPUT) (see if, call), so that a job does this only where it fits. The time depends on how long the "
-      "repetitions are: fast where most letters are different, at most n log n steps.";
+      "how many letters there are; with less the job ends with an error, before the run where the job alone says how "
+      "many there are. A condition may compare `memory` with rows(INPUT) (see if, call), so that a job does this only "
+      "where it fits. The time depends on how long the repetitions are: fast where most letters are different, at most "
+      "n log n steps.";
   d.order = "gives: nothing";
   d.example = "array: {op: suffix_sort, in: letters}\n";
   d.role = plan::operator_role::meeting;

@@ -1,6 +1,7 @@
 // zip: the columns of two streams side by side, row by row. Both must have the same number of rows.
 #include <optional>
 
+#include "engine/base/counted.h"
 #include "engine/base/error.h"
 #include "engine/base/units.h"
 #include "operators/parts/order/stream_cursor.h"
@@ -89,11 +90,10 @@ class zip_source final : public exec::source {
  private:
   [[noreturn]] void fail(bool left_ended) const {
     const uint64_t rows = left_ended ? left_.row_number() : right_.row_number();
-    throw error(
-        error_kind::bad_data,
-        fmt::format("node '{}': '{}' ends after {} rows, '{}' goes on", node_, left_ended ? left_name_ : right_name_,
-                    format_count(rows), left_ended ? right_name_ : left_name_),
-        fmt::format("zip needs two streams of the same length; {}", join_instead));
+    throw error(error_kind::bad_data,
+                fmt::format("node '{}': '{}' ends after {}, '{}' goes on", node_, left_ended ? left_name_ : right_name_,
+                            counted(rows, "row"), left_ended ? right_name_ : left_name_),
+                fmt::format("zip needs two streams of the same length; {}", join_instead));
   }
 
   void put(size_t count) {
@@ -141,7 +141,8 @@ exec::operator_definition word<"zip">() {
   d.summary = "Puts the columns of two streams side by side.";
   d.details =
       "Row i of the output is row i of `left` followed by row i of `right`, whose columns may get other names "
-      "(`rename`). The job ends with an error when one has more rows.";
+      "(`rename`). When one has more rows the job ends with an error; before the run, where the job alone says how "
+      "many rows both have.";
   d.order = "keeps: the order of left, or where nothing is known of it, of right";
   d.example =
       "ranks:  {op: scan, in: sorted, with: {number: rank}}\n"

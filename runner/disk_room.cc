@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "engine/base/counted.h"
 #include "engine/base/error.h"
@@ -53,6 +55,13 @@ std::optional<free_space> room_of_output(const plan::file_use& output) {
   return free_space_of(path.parent_path().string());
 }
 
+// Two sizes of which one is too small: byte by byte where they would read the same.
+std::pair<std::string, std::string> told_apart(uint64_t a, uint64_t b) {
+  std::pair<std::string, std::string> out{format_bytes(a), format_bytes(b)};
+  if (out.first == out.second) out = {counted(a, "byte"), counted(b, "byte")};
+  return out;
+}
+
 }  // namespace
 
 scratch_room room_for_scratch(const resources& machine) {
@@ -90,12 +99,14 @@ void check_scratch_room(const plan::physical_plan& plan, const resources& machin
   const scratch_verdict verdict = judge_scratch(plan, room.num_bytes);
   if (verdict == scratch_verdict::enough) return;
   const bool certain = verdict == scratch_verdict::too_little;
+  const std::string predicted = fmt::format("the job may need {}{}", plan.prediction_bounds ? "up to " : "about ",
+                                            format_bytes(plan.predicted_peak_scratch));
+  const auto [least, there] = told_apart(plan.certain_peak_scratch, room.num_bytes);
   const std::string message =
-      certain ? fmt::format("the job needs at least {} of scratch, and {} {}", format_bytes(plan.certain_peak_scratch),
-                            room.from, format_bytes(room.num_bytes))
-              : fmt::format("the job may need {}{} of scratch, and {} {}", plan.prediction_bounds ? "up to " : "about ",
-                            format_bytes(plan.predicted_peak_scratch), room.from, format_bytes(room.num_bytes));
+      certain ? fmt::format("the job needs at least {} of scratch, and {} {}", least, room.from, there)
+              : fmt::format("{} of scratch, and {} {}", predicted, room.from, format_bytes(room.num_bytes));
   const std::string way_out =
+      (certain ? predicted + "; " : "") +
       "name directories with more room (-T DIR, several for several disks), raise their limits or --scratch-limit, or "
       "give the job more memory (-m); flowrun plan shows which sort takes how much";
   if (certain && !only_warn) throw error(error_kind::resources, message, way_out);

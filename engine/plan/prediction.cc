@@ -26,7 +26,8 @@ sizes::sort_request request_of(const graph& g, const node& n, const machine& res
   // Partial results of a sort that combines, and rows with a hidden key, have a width of their own.
   if (const auto width = n.facts.sort.row_bytes) {
     r.indexed = n.facts.sort.indexed;
-    r.num_bytes = r.num_bytes - std::min(r.num_bytes, r.rows * r.row_bytes) + r.rows * *width;
+    r.num_bytes = expected(
+        bound_plus(r.num_bytes - std::min(r.num_bytes, bound_times(r.rows, r.row_bytes)), bound_times(r.rows, *width)));
     r.row_bytes = *width;
   }
   if (n.facts.sort.limit_rows > 0) r.limit_rows = n.facts.sort.limit_rows;

@@ -132,8 +132,13 @@ nodes:
             done = self.flowrun(what, "job.yaml", *limit)
             self.assertEqual(done.returncode, 75, f"{what}: {done.stdout} {done.stderr}")
             self.assertRegex(done.stderr, r"needs at least [\d.]+ MiB of scratch, and the scratch limit allows 10.0 MiB")
-            self.assertIn("--scratch-limit", done.stderr)
+            self.assertRegex(done.stderr, r"help: the job may need (up to|about) [\d.]+ MiB; name directories.*--scratch-limit")
         self.assertFalse((self.dir / "out.bin").exists())
+        # Sizes that would read the same are told to the byte.
+        least = re.search(r"at least ([\d.]+) MiB", done.stderr)[1]
+        rounding = 0.49 * 10 ** -len(least.partition(".")[2])
+        done = self.flowrun("check", "job.yaml", "-m", "8MiB", "--scratch-limit", str(round((float(least) - rounding) * 2**20)))
+        self.assertRegex(done.stderr, r"needs at least [\d,]+ bytes of scratch, and the scratch limit allows [\d,]+ bytes")
         planned = self.flowrun("plan", "job.yaml", *limit)
         self.assertEqual(planned.returncode, 0, planned.stderr)
         self.assertIn("warning: the job needs at least", planned.stderr)
@@ -173,6 +178,46 @@ nodes:
     then: {pos: {op: suffix_sort, in: letters}}, else: {pos: {op: map, in: letters, with: {pos: u32(x)}}}}}"""
         self.write("job.yaml", (self.dir / "job.yaml").read_text().replace("{op: suffix_sort, in: letters}", body))
         self.assertEqual(self.flowrun("job.yaml", "-q", "-m", "20MiB").returncode, 0)
+
+    def test_a_branch_that_never_runs_may_be_for_other_numbers_of_rows(self):
+        for made, node in (
+            ("g: {op: generate, with: {rows: '${rows}', columns: {x: i}}}", "{op: permute, in: g, with: {bits: reverse, n: 10}}"),
+            ("g: {op: generate, with: {rows: '${rows}', columns: {x: i}}}, h: {op: generate, with: {rows: 1024, columns: {y: i}}}",
+             "{op: zip, in: {left: g, right: h}}"),
+        ):
+            self.write("job.yaml", f"""flowrun: 1
+params: {{rows: {{type: int, default: 1000}}}}
+nodes:
+  one: {{op: generate, with: {{rows: 1, columns: {{x: i}}}}}}
+  pick:
+    op: if
+    in: {{one: one}}
+    with:
+      condition: "${{rows}} == 1024"
+      then: {{{made}, p: {node}, z: {{op: map, in: p, with: {{x: x}}}}}}
+      else: {{z: {{op: generate, with: {{rows: 3, columns: {{x: i}}}}}}}}
+      out: {{out: z}}
+  out: {{op: file.write_csv, in: pick.out, with: {{path: out.csv}}}}
+""")
+            for rows, lines in ((1000, 3), (1024, 1024)):
+                done = self.flowrun("job.yaml", "-q", "-p", f"rows={rows}")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(len((self.dir / "out.csv").read_text().splitlines()), lines)
+
+    def test_more_rows_than_can_be_counted(self):
+        self.write("job.yaml", """flowrun: 1
+params: {rows: {type: int, default: 1}}
+nodes:
+  made: {op: generate, with: {rows: "${rows}", columns: {x: "rand(1, i)"}}}
+  more: {op: generate, with: {rows: "${rows}", columns: {x: "rand(2, i)"}}}
+  all: {op: concat, in: [made, more]}
+  sorted: {op: sort, in: all, with: {by: [x]}}
+  out: {op: file.write_csv, in: sorted, with: {path: out.csv}}
+""")
+        for rows in (2**53, 2**60, 2**61, 2**62, 2**63 - 1):
+            done = self.flowrun("check", "job.yaml", "-p", f"rows={rows}", "-T", "scratch:1TiB")
+            self.assertEqual(done.returncode, 75, done.stderr)
+            self.assertRegex(done.stderr, r"the job needs at least [\d.,]+ PiB of scratch")
 
     def test_scratch_that_may_not_suffice_is_a_warning(self):
         self.write("job.yaml", ROWS.replace("ROWS", "10000000").replace("INPUT", "kept").replace("k > 10", "k < 10"))

@@ -18,11 +18,12 @@ uint64_t num_strings(const record::row_type& type) {
 plan::row_estimate with_type(const plan::row_estimate& input, const record::row_type& from,
                              const record::row_type& to) {
   plan::row_estimate out = input;
-  const uint64_t fixed = input.rows * from.row_bytes();
+  const uint64_t fixed = plan::bound_times(input.rows, from.row_bytes());
   const uint64_t strings = input.num_bytes > fixed ? input.num_bytes - fixed : 0;
   const uint64_t before = num_strings(from), after = num_strings(to);
-  const uint64_t added = after > before ? (after - before) * input.rows * computed_text_bytes : 0;
-  out.num_bytes = input.rows * to.row_bytes() + (after > 0 ? strings : 0) + added;
+  const uint64_t added = after > before ? plan::bound_times(input.rows, (after - before) * computed_text_bytes) : 0;
+  out.num_bytes = plan::expected(plan::bound_plus(plan::bound_times(input.rows, to.row_bytes()),
+                                                  plan::bound_plus(after > 0 ? strings : 0, added)));
   out.most_bytes = after > 0 ? plan::row_estimate::unbounded : plan::bound_times(input.most_rows, to.row_bytes());
   return out;
 }
@@ -33,8 +34,8 @@ plan::row_estimate at_most(plan::row_estimate input) {
 }
 
 plan::row_estimate sum(const plan::row_estimate& a, const plan::row_estimate& b) {
-  return {a.rows + b.rows,
-          a.num_bytes + b.num_bytes,
+  return {plan::expected(a.rows + b.rows),
+          plan::expected(a.num_bytes + b.num_bytes),
           a.known && b.known,
           a.exact && b.exact,
           plan::bound_plus(a.most_rows, b.most_rows),
@@ -48,8 +49,8 @@ plan::row_estimate exactly(uint64_t rows, const record::row_type& type) {
 }
 
 plan::row_estimate times(plan::row_estimate input, uint64_t factor) {
-  input.rows *= factor;
-  input.num_bytes *= factor;
+  input.rows = plan::expected(plan::bound_times(input.rows, factor));
+  input.num_bytes = plan::expected(plan::bound_times(input.num_bytes, factor));
   input.most_rows = plan::bound_times(input.most_rows, factor);
   input.most_bytes = plan::bound_times(input.most_bytes, factor);
   return input;
@@ -69,7 +70,8 @@ plan::row_estimate limited(plan::row_estimate input, uint64_t limit, const recor
 
 plan::row_estimate skipped(plan::row_estimate input, uint64_t skip, const record::row_type& type) {
   if (skip == 0) return input;
-  const uint64_t rows = input.rows - std::min(input.rows, skip);
+  const uint64_t rows =
+      input.rows >= plan::row_estimate::most_expected ? input.rows : input.rows - std::min(input.rows, skip);
   input.num_bytes = input.rows == 0 ? 0 : input.num_bytes / input.rows * rows;
   input.rows = rows;
   input.exact = input.exact && !type.has_strings();

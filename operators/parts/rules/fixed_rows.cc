@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "engine/plan/body_ports.h"
-
 namespace flowrun::operators {
 
 namespace {
@@ -14,8 +12,8 @@ bool comes_from_files(const plan::graph& g, const plan::input_port& in, std::set
   if (in.from_node < 0) return true;
   if (!been.insert(in.from_node).second) return false;
   const plan::node& from = g.nodes[static_cast<size_t>(in.from_node)];
-  // Whether a body runs may depend on how many rows its streams have.
-  if (plan::is_body_stream(from) || from.declaration->name.starts_with("file.")) return true;
+  if (from.declaration->name == "reduce") return false;  // one row, whatever comes
+  if (from.declaration->name.starts_with("file.")) return true;
   return std::any_of(from.inputs.begin(), from.inputs.end(),
                      [&](const plan::input_port& next) { return comes_from_files(g, next, been); });
 }
@@ -24,10 +22,12 @@ bool comes_from_files(const plan::graph& g, const plan::input_port& in, std::set
 
 std::optional<uint64_t> fixed_rows(const plan::node_checker& node, size_t input) {
   const plan::row_estimate& estimate = node.input_estimate(input);
+  // A body may be there for other numbers than those that come to it, and never run.
+  if (!node.owner().path.empty()) return std::nullopt;
   std::set<int> been;
   if (!estimate.known || !estimate.exact || comes_from_files(node.owner(), node.node().inputs[input], been))
     return std::nullopt;
-  return estimate.rows;
+  return estimate.rows < plan::row_estimate::most_expected ? estimate.rows : estimate.most_rows;
 }
 
 }  // namespace flowrun::operators

@@ -1,5 +1,5 @@
 // How many rows an input has, where the job alone decides it. A wrong number of them is then a fault of the job, which
-// is said before the run; where files decide, it is bad data, which the run finds.
+// is said before the run; where files decide, it is bad data, which the run finds. In bodies nothing is said.
 #pragma once
 
 #include <cstddef>
