@@ -152,9 +152,10 @@ class parser {
     sub.word("-f,--format", format_, "FORMAT", "text, json, dot (for Graphviz).").one_of(names_of(plan_formats()));
     sub.flag("--resume", out_.plan.resume, "Also says what a run with --resume would go on with.");
     sub.flag(
-        "--verify", [this] { out_.plan.verify = true; }, "With --resume: the run would have it, too.");
+        "--verify", [this] { choose_verify(out_.plan.verify, true); }, "With --resume: the run would have it, too.");
     sub.flag(
-        "--no-verify", [this] { out_.plan.verify = false; }, "With --resume: the run would have it, too.");
+        "--no-verify", [this] { choose_verify(out_.plan.verify, false); },
+        "With --resume: the run would have it, too.");
     sub.word("--cluster", out_.plan.cluster, "WHERE", "Also says in which stages and tasks a run there would go.");
     sub.word("--tasks", tasks_, "N", "With --cluster: as for run.");
     job_.declare(sub);

@@ -52,10 +52,10 @@ void run_words::declare(declared_command& of) {
 
 void run_words::declare_engine(declared_command& of) {
   of.flag(
-      "--verify", [this] { plain.verify = true; },
+      "--verify", [this] { choose_verify(plain.verify, true); },
       "All sorts check that no row is lost, and the order; those without strings do anyway.");
   of.flag(
-      "--no-verify", [this] { plain.verify = false; }, "No sort does.");
+      "--no-verify", [this] { choose_verify(plain.verify, false); }, "No sort does.");
   of.word("--backend", backend, "NAME", "auto, io_uring, threads, mmap, memory (scratch stays in memory).")
       .one_of(names_of(backends()))
       .for_experts();
@@ -64,6 +64,12 @@ void run_words::declare_engine(declared_command& of) {
   of.flag("--no-direct", no_direct, "Scratch and large files go through the page cache.").for_experts();
   of.flag("--no-sync", no_sync, "Outputs are not forced to the disk before they get their names.").for_experts();
   of.flag("--plain-executor", plain.plain_executor, "Everything on one thread, in a fixed order.").for_experts();
+}
+
+void choose_verify(std::optional<bool>& to, bool value) {
+  if (to && *to != value)
+    throw error(error_kind::usage, "--verify and --no-verify exclude each other", "leave one of them out");
+  to = value;
 }
 
 std::string name_of(io::backend_kind backend) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "runner/declared_command.h"
@@ -22,6 +23,9 @@ struct run_words {
   // Of them those that say how the engine works, which tasks on a cluster have, too.
   void declare_engine(declared_command& of);
 };
+
+// --verify or --no-verify. Throws error(usage): the other one was there before.
+void choose_verify(std::optional<bool>& to, bool value);
 
 // As --backend has it.
 std::string name_of(io::backend_kind backend);

@@ -88,6 +88,8 @@ class usage_test(process_test):
             (["job.yaml", "--backend", "spdk"], ["--backend can't be 'spdk'", "io_uring"]),
             (["job.yaml", "--color", "blue"], ["--color can't be 'blue'"]),
             (["job.yaml", "-q", "-v"], ["exclude each other"]),
+            (["job.yaml", "--verify", "--no-verify"], ["--verify and --no-verify exclude each other"]),
+            (["plan", "job.yaml", "--no-verify", "--verify"], ["--verify and --no-verify exclude each other"]),
             (["job.yaml", "--metrics-listen", "everywhere"], ["'everywhere' is no address"]),
             (["job.yaml", "--metrics-listen", "9110-9100"], ["'9110-9100' is no address", "9464-9473"]),
             (["plan", "job.yaml", "--format", "xml"], ["--format can't be 'xml'"]),
