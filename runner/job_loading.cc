@@ -174,11 +174,16 @@ loaded_job load(specs::read_result read, const job_arguments& job, const resourc
     expand_home(read.job);
     std::vector<fault> unmatched;
     expand_path_patterns(read.job, job.look_at_files, read.faults, unmatched);
-    if (read.faults.empty() && !unmatched.empty()) {
-      screen.show_faults(unmatched, read.text);
-      throw faults_shown(error_kind::missing_input, unmatched);
-    }
+    const bool only_files = read.faults.empty();
     std::move(unmatched.begin(), unmatched.end(), std::back_inserter(read.faults));
+    if (only_files && !read.faults.empty()) {
+      std::vector<fault> beside = faults_beside(read);
+      if (beside.empty()) {
+        screen.show_faults(read.faults, read.text);
+        throw faults_shown(error_kind::missing_input, read.faults);
+      }
+      std::move(beside.begin(), beside.end(), std::back_inserter(read.faults));
+    }
   } else {
     for (fault& f : faults_beside(read)) read.faults.push_back(std::move(f));
   }

@@ -80,6 +80,13 @@ class files_before_the_run_test(process_test):
         self.both(66, "job.yaml:3:45: error: no file matches 'logs/*.cvs'; the directory 'logs' has a.csv")
         self.write("job.yaml", job_with_sinks("out", source='{op: file.read_lines, with: {path: "nowhere/**/x"}}'))
         self.both(66, "no file matches 'nowhere/**/x': there is no directory 'nowhere'")
+        # What is wrong elsewhere is told beside them.
+        source = """{op: file.read_lines, with: {path: "*.none"}}
+  made: {op: generate, with: {rows: 3, columns: {x: i}}}
+  few: {op: filter, in: made, with: {where: y > 1}}
+  kept: {op: file.write_csv, in: few, with: {path: kept}}"""
+        self.write("job.yaml", job_with_sinks("out", source=source))
+        self.both(78, "job.yaml:3:44: error: no file matches '*.none'", "job.yaml:5:45: error: ", "'y'", "2 faults in job.yaml")
         twice = '{op: file.read_csv, with: {path: "logs/*", type: {x: string}, file_column: x}}'
         self.write("job.yaml", job_with_sinks("out", source=twice))
         self.both(78, "the rows have a column 'x' already")
