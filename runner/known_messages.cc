@@ -202,6 +202,18 @@ const std::vector<known_message>& known_messages() {
       {"the scratch limit allows", "The rows don't fit in memory, and scratch may not take as much as is needed.",
        "Raise `--scratch-limit` or a directory's limit, name more directories (`-T DIR`), or give more memory (`-m`). "
        "`flowrun plan` shows which sort takes how much."},
+      {"the scratch directories have free or may take",
+       "The rows don't fit in memory, and the disks of scratch have too little room, or may not give more.",
+       "Make room, raise the limits of the directories, name more of them (`-T DIR`), or give more memory (`-m`). "
+       "`flowrun plan` shows which sort takes how much."},
+      {"out of scratch space",
+       "The rows didn't fit in memory, and the disks of scratch were full, or had given all that they may.",
+       "Make room, raise `--scratch-limit` or a directory's limit, name more directories (`-T DIR`), or give more "
+       "memory "
+       "(`-m`). `flowrun plan` shows about how much a job needs; run and check warn before where that is too much."},
+      {"another run of this job works there now",
+       "The same command with `--resume` is running: both would use what is kept of the job.",
+       "Wait until it has ended, or end it; without `--resume` both may run, to other outputs."},
       {"a line is longer than", "A line must fit in the part of the memory that its source has.",
        "Give more memory (`-m`). If lines should be short, check the delimiter and whether the file is text: `head -c "
        "300 FILE`."},

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """flowrun explain, and that what it says about exit codes is what the help and docs/language.md say."""
 
+import fcntl
 import gzip
+import os
 import re
 import signal
 
@@ -305,7 +307,12 @@ nodes:
         commands = [("there-is-none.yaml",), ("valdate", "job.yaml"), ("job.yaml", "--nope"), ("job.yaml", "-T", "a file"),
                     ("job.yaml", "--plugin", "none"), ("job.yaml", "--plugin", "a file"), ("run", "-", "--resume"), kept,
                     (*kept, "--verify")]  # fmt: skip
-        return "".join(self.flowrun(*words).stderr for words in commands) + self.message_of_a_stopped_job()
+        said = "".join(self.flowrun(*words).stderr for words in commands)
+        held = os.open(next(self.dir.glob("flowrun-resume-*")), os.O_RDONLY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        said += self.flowrun(*kept).stderr
+        os.close(held)
+        return said + self.message_of_a_stopped_job()
 
     def message_of_a_stopped_job(self):
         self.write("sort.yaml", SORT)
@@ -359,6 +366,8 @@ nodes:
             (GENERATED, "loop, in: {s: rows}, with: {carry: {now: {from: s}}, max_iterations: 3, body: "
                         "{a: {op: map, in: now, with: {x: x}}}, next: {now: a}, until: 'rows(a) == 0'}", []),
             (many, "sort, in: rows, with: {by: [x]}", ["-m", "4MiB", "--scratch-limit", "1MiB"]),
+            (many, "sort, in: rows, with: {by: [x]}", ["-m", "4MiB", "-T", "small:1MiB"]),
+            (many + "}\n  kept: {op: filter, with: {where: x > 0}, in: rows", "sort, in: kept, with: {by: [x]}", ["-m", "4MiB", "-T", "small:1MiB"]),
         ]  # fmt: skip
         said = ""
         for source, behind, options in jobs:
