@@ -36,6 +36,19 @@ class partitioned_output_test(process_test):
         for k, lines in expected.items():
             self.assertEqual((self.dir / place.format(k)).read_text(), "".join(lines))
 
+    def test_compressed_files_whose_rows_lie_together_have_the_same_bytes(self):
+        self.write("job.yaml", HEAD + """  rows: {op: generate, with: {rows: 600000, columns: {g: "u32(rand(2, i) % 3)", k: "rand(1, i)"}}}
+  sorted: {op: sort, in: rows, with: {by: [g, k]}}
+  out: {op: file.write_csv, in: sorted, with: {path: "out/{g}.csv.gz"}}
+""")
+        made = []
+        for options in (("-j", "1", "-m", "64MiB"), ("-j", "2", "-m", "32MiB"), ("-j", "3", "-m", "16MiB", "--batch-size", "10000")):
+            self.ok(self.flowrun("job.yaml", "-q", *options))
+            made.append([(self.dir / f"out/{g}.csv.gz").read_bytes() for g in range(3)])
+        self.assertGreater(min(map(len, made[0])), 1 << 20)
+        for other in made[1:]:
+            self.assertTrue(other == made[0])
+
     def test_thousands_of_files_with_few_descriptors_and_little_memory(self):
         self.write("job.yaml", job("out/{k}.csv", 60_000, "i * 7919 % 3000"))
         few = lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))  # noqa: E731
