@@ -204,6 +204,20 @@ nodes:
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(len((self.dir / "out.csv").read_text().splitlines()), lines)
 
+    def test_a_reduce_gives_one_row_whatever_its_file_holds(self):
+        self.write("in.csv", "1\n2\n")
+        self.write("job.yaml", """flowrun: 1
+nodes:
+  read: {op: file.read_csv, with: {path: in.csv, type: {x: u64}}}
+  total: {op: reduce, in: read, with: {let: {t: sum(x)}}}
+  two: {op: generate, with: {rows: 2, columns: {n: i}}}
+  both: {op: zip, in: {left: total, right: two}}
+  out: {op: file.write_csv, in: both, with: {path: out.csv}}
+""")
+        self.fails(78, self.flowrun("check", "job.yaml"), "'total' and 'two' have 1 and 2 rows")
+        self.write("job.yaml", (self.dir / "job.yaml").read_text().replace("rows: 2", "rows: 1"))
+        self.assertEqual(self.flowrun("job.yaml", "-q").returncode, 0)
+
     def test_more_rows_than_can_be_counted(self):
         self.write("job.yaml", """flowrun: 1
 params: {rows: {type: int, default: 1}}
