@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
@@ -121,10 +121,12 @@ namespace {
 uint64_t number_in(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return 0;
-  std::array<char, 17> text{};  // and its end
-  const ssize_t count = ::read(descriptor, text.data(), text.size() - 1);
+  std::array<char, 16> digits{};
+  const ssize_t count = ::read(descriptor, digits.data(), digits.size());
   ::close(descriptor);
-  return count > 0 ? std::strtoull(text.data(), nullptr, 16) : 0;
+  uint64_t number = 0;
+  if (count > 0) std::from_chars(digits.data(), digits.data() + count, number, 16);
+  return number;
 }
 
 }  // namespace
