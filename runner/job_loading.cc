@@ -168,24 +168,23 @@ loaded_job load(const job_arguments& job, const resource_arguments& given, termi
 
 loaded_job load(specs::read_result read, const job_arguments& job, const resource_arguments& given, terminal& screen,
                 const std::vector<own_output>& outputs) {
+  bool only_files = false;  // are wrong
   if (read.faults.empty()) {
     // Plugins have sources, too. What is wrong with them is told by the check.
     load_plugins_of(read.job);
     expand_home(read.job);
     std::vector<fault> unmatched;
     expand_path_patterns(read.job, job.look_at_files, read.faults, unmatched);
-    const bool only_files = read.faults.empty();
+    only_files = read.faults.empty();
     std::move(unmatched.begin(), unmatched.end(), std::back_inserter(read.faults));
-    if (only_files && !read.faults.empty()) {
-      std::vector<fault> beside = faults_beside(read);
-      if (beside.empty()) {
-        screen.show_faults(read.faults, read.text);
-        throw faults_shown(error_kind::missing_input, read.faults);
-      }
-      std::move(beside.begin(), beside.end(), std::back_inserter(read.faults));
+  }
+  if (!read.faults.empty()) {
+    std::vector<fault> beside = faults_beside(read);
+    if (only_files && beside.empty()) {
+      screen.show_faults(read.faults, read.text);
+      throw faults_shown(error_kind::missing_input, read.faults);
     }
-  } else {
-    for (fault& f : faults_beside(read)) read.faults.push_back(std::move(f));
+    std::move(beside.begin(), beside.end(), std::back_inserter(read.faults));
   }
   const std::string text = read.text;
   loaded_job out = planned_or_shown(std::move(read), given, screen, files_of_command(job, outputs));
