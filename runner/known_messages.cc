@@ -209,8 +209,8 @@ const std::vector<known_message>& known_messages() {
       {"out of scratch space",
        "The rows didn't fit in memory, and the disks of scratch were full, or had given all that they may.",
        "Make room, raise `--scratch-limit` or a directory's limit, name more directories (`-T DIR`), or give more "
-       "memory "
-       "(`-m`). `flowrun plan` shows about how much a job needs; run and check warn before where that is too much."},
+       "memory (`-m`). `flowrun plan` shows about how much a job needs; run and check warn before where that is too "
+       "much."},
       {"another run of this job works there now",
        "The same command with `--resume` is running: both would use what is kept of the job.",
        "Wait until it has ended, or end it; without `--resume` both may run, to other outputs."},

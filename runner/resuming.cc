@@ -151,10 +151,9 @@ std::string described(const std::string& node, const resume::loop_progress& loop
 
 // A kill leaves such bytes where it meets the write of a record, which is seldom.
 std::string cut_off(uint64_t num_bytes) {
-  return fmt::format(
-      "the manifest's last {} are damaged, or were not written to their end: what they told of is done "
-      "again",
-      counted(num_bytes, "byte"));
+  constexpr const char* text =
+      "the manifest's last {} are damaged, or were not written to their end: what they told of is done again";
+  return fmt::format(text, counted(num_bytes, "byte"));
 }
 
 std::vector<std::string> described(const resume::manifest_summary& there) {
