@@ -2,11 +2,7 @@
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # Paths inside the project count as relative, so that clones share what was compiled once. The sloppiness is what
-  # ccache's manual asks for with precompiled headers. Comments count: GCC knows a header with #pragma once by its whole
-  # content, so a precompiled one that was stored before a comment changed would bring that header a second time.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
-    CCACHE_COMMENTS=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/cached_compiler ${CCACHE})
 endif()
 find_program(MOLD mold)
 if(MOLD)
