@@ -18,6 +18,12 @@ else()
   add_compile_options(-Wthread-safety)  # what mutexes guard: engine/base/mutex.h
 endif()
 
+if(CMAKE_CXX_FLAGS MATCHES fsanitize=.*undefined)
+  # What the sanitizer says of each place holds half a million pointers. At a fixed address they need no relocation,
+  # which is a fifth of the time that a program takes to start, and the tests start ten thousand.
+  add_link_options($<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>)
+endif()
+
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
