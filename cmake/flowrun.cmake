@@ -91,13 +91,20 @@ function(flowrun_layer name)
   endif()
 endfunction()
 
-# flowrun_test(NAME SOURCES file... [DEPENDS target...] [LABELS label...])
+# flowrun_test(NAME SOURCES file... [DEPENDS target...] [LABELS label...] [AT_LENGTH_WITH_SANITIZERS])
 # One GoogleTest program tests_NAME. ctest runs each of its cases in a process of its own, so that `ctest -R` finds it by
 # its name. With FLOWRUN_TEST_SHARDS (the presets of sanitizers, whose programs take longer to start than most cases to
 # run) it runs so many processes instead, each with its share of the cases: tests_NAME.1, tests_NAME.2, …
+# AT_LENGTH_WITH_SANITIZERS: as at_length_with_sanitizers() in tests/CMakeLists.txt. The preset asan builds such a program
+# with the target at_length only.
 function(flowrun_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  cmake_parse_arguments(ARG "AT_LENGTH_WITH_SANITIZERS" "" "SOURCES;DEPENDS;LABELS" ${ARGN})
   add_executable(tests_${name} ${ARG_SOURCES})
+  if(ARG_AT_LENGTH_WITH_SANITIZERS AND CMAKE_CXX_FLAGS MATCHES fsanitize=address)
+    list(APPEND ARG_LABELS at_length)
+    set_target_properties(tests_${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(at_length tests_${name})
+  endif()
   target_link_libraries(tests_${name} PRIVATE ${ARG_DEPENDS} GTest::gtest GTest::gmock GTest::gtest_main)
   set_target_properties(tests_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if("flowrun_test_jobs" IN_LIST ARG_DEPENDS)

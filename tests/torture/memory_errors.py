@@ -10,7 +10,10 @@ WHAT = "tests with the address and undefined-behaviour sanitizers"
 
 def run(options):
     short = ["--label-exclude", "^at_length$"] if options.short else []
-    count, failed = run_tests(build("asan"), [*NO_CLUSTERS, *short])
+    folder = build("asan")
+    if not options.short:
+        build("asan", "at_length")
+    count, failed = run_tests(folder, [*NO_CLUSTERS, *short])
     problems = [f"{name} failed" for name in failed] + ([] if count else [f"{WHAT}: nothing was run"])
     for problem in problems:
         print(problem, flush=True)
