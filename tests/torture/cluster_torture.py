@@ -144,21 +144,29 @@ class disturbance:
             time.sleep(0.002)
         return None
 
+    def signalled_task_in(self, running, stage, number):
+        """As task_in(), and gets the signal; those that have ended in the meantime don't count."""
+        while (one := self.task_in(running, stage)) is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one.pid, number)
+                return one
+        return None
+
     # What goes wrong; each says what it met, or leaves that as it is.
 
     def undisturbed(self, running):
         self.met = "a job"
 
     def killed_in(self, running, stage):
-        one = self.task_in(running, stage)
-        if one is None:
-            return
         if not self.place.on_spark:
-            os.kill(one.pid, signal.SIGKILL)
-        elif (number := self.place.worker_of(one)) is not None:
-            self.place.tool("kill", str(number))
+            if self.signalled_task_in(running, stage, signal.SIGKILL) is None:
+                return
         else:
-            return
+            one = self.task_in(running, stage)
+            number = self.place.worker_of(one) if one else None
+            if number is None:
+                return
+            self.place.tool("kill", str(number))
         self.met = f"a task of stage {stage}"
 
     def killed_in_map(self, running):
@@ -195,9 +203,8 @@ class disturbance:
         self.cut_in(running, self.job.reduce_stage)
 
     def frozen_task(self, running):
-        one = self.task_in(running, self.job.reduce_stage)
+        one = self.signalled_task_in(running, self.job.reduce_stage, signal.SIGSTOP)
         if one is not None:
-            os.kill(one.pid, signal.SIGSTOP)
             self.met = f"a task of stage {one.stage}"
 
     def killed_driver(self, running):
