@@ -32,7 +32,7 @@ while len(sys.argv) > 1 and not sys.argv[1].startswith("-"):
     COMPILERS.append(sys.argv.pop(1))
 COMPILERS = COMPILERS or ["g++"]
 SANITIZERS = re.findall(r"-fsanitize=[\w,]+", re.search(r"^CMAKE_CXX_FLAGS:.*$", (BUILD / "CMakeCache.txt").read_text(), re.M)[0])
-LAUNCHER = [shutil.which("ccache")] if shutil.which("ccache") else []
+LAUNCHER = [str(ROOT / "cmake/cached_compiler"), shutil.which("ccache")] if shutil.which("ccache") else []
 OPTIMISED = ["-O0" if SANITIZERS else "-O1"]
 TOYS_INCLUDE = ("flowrun/plugin.hpp", "cstdlib", "fstream", "stdexcept")
 NOTE = b"flowrun\0"
@@ -79,57 +79,62 @@ def prefix():
     return there
 
 
-def compile_toy(folder, *arguments):
-    """With the flags of all small plugins: those of a precompiled header are the same."""
-    sloppiness = {"CCACHE_SLOPPINESS": "pch_defines,time_macros,include_file_mtime,include_file_ctime"}  # as its manual says
+def made_once(folder, make, *arguments):
+    """The folder that make(folder, ...) fills: once for all tests that share an installation, side by side or not."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "made").exists():
+            make(folder, *arguments)
+            (folder / "made").touch()
+    return folder
+
+
+def compile_toy(source, output, *arguments):
+    """With the flags of all small plugins: those of a precompiled header are the same. Compiled apart from linking, since
+    ccache keeps only that."""
     subprocess.run([*LAUNCHER, COMPILERS[0], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fPIC", *SANITIZERS, *OPTIMISED,
-                    f"-I{prefix()}/include", *arguments], cwd=folder, check=True, env={**os.environ, **sloppiness})
+                    "-Iinclude", *arguments, "-MD", "-MF", output.with_suffix(".d"), "-c", source.relative_to(prefix()),
+                    "-o", output], cwd=prefix(), check=True)
+
+
+def toys():
+    """Where small plugins are made. Inside the installation, so that their paths from there are the same in each clone."""
+    return prefix() / "toys" / pathlib.Path(COMPILERS[0]).name
+
+
+def make_toys_header(folder):
+    header = folder / "toys.h"
+    header.write_text("".join(f"#include <{name}>\n" for name in TOYS_INCLUDE))
+    compile_toy(header, folder / "toys.h.gch", "-x", "c++-header")
 
 
 @functools.cache
 def toys_header():
     """What small plugins include, read once for all of them: it takes longer than what they add."""
-    folder = prefix() / "toys"
-    if not (folder / "toys.h.gch").exists():
-        folder.mkdir(exist_ok=True)
-        # Tests that run side by side make it at the same time: each file appears whole.
-        own = f"toys-{os.getpid()}"
-        (folder / own).write_text("".join(f"#include <{header}>\n" for header in TOYS_INCLUDE))
-        os.replace(folder / own, folder / "toys.h")
-        # clang looks at the header's time, which is another one than that of the file that ccache has kept.
-        timeless = ["-Xclang", "-fno-pch-timestamp"] if "clang" in pathlib.Path(COMPILERS[0]).name else []
-        compile_toy(folder, *timeless, "-x", "c++-header", "-c", "toys.h", "-o", f"{own}.gch")
-        os.replace(folder / f"{own}.gch", folder / "toys.h.gch")
-    return folder / "toys.h"
+    return made_once(toys() / "header", make_toys_header) / "toys.h"
+
+
+def make_toy(folder, text, more):
+    (folder / "toy.cc").write_text(text)
+    read = [] if more else ["-include", toys_header().relative_to(prefix())]
+    compile_toy(folder / "toy.cc", folder / "toy.o", *more, *read)
+    subprocess.run([COMPILERS[0], "-shared", *SANITIZERS, *OPTIMISED, *more, "toy.o", "-o", "toy.so"], cwd=folder, check=True)
 
 
 @functools.cache
 def compiled(text, more):
-    """The plugin with this source. Compiled apart from linking, since ccache keeps only that."""
-    there = place() / hashlib.sha256(repr((text, more)).encode()).hexdigest()[:16]
-    there.mkdir()
-    (there / "toy.cc").write_text(text)
-    read = [] if more else ["-include", toys_header()]
-    compile_toy(there, *more, *read, "-c", "toy.cc", "-o", "toy.o")
-    subprocess.run([COMPILERS[0], "-shared", *SANITIZERS, *OPTIMISED, *more, "toy.o", "-o", "toy.so"], cwd=there, check=True)
-    return there / "toy.so"
+    """The plugin with this source."""
+    name = hashlib.sha256(repr((text, more)).encode()).hexdigest()[:16]
+    return made_once(toys() / name, make_toy, text, more) / "toy.so"
 
 
 @functools.cache
 def built_example(name, compiler):
-    """Built once for all tests that share an installation."""
-    folder = prefix() / "examples"
-    folder.mkdir(exist_ok=True)
-    build = folder / f"{name}-{pathlib.Path(compiler).name}"
-    with open(f"{build}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (build / "built").exists():
-            build_example(name, compiler, build)
-            (build / "built").touch()
-    return build
+    return made_once(prefix() / "examples" / f"{name}-{pathlib.Path(compiler).name}", build_example, name, compiler)
 
 
-def build_example(name, compiler, build):
+def build_example(build, name, compiler):
     # The first compiler builds them as their authors do. For the others all sources are one, since reading the headers
     # takes longest; and for a sanitizer, because what is optimised well takes it longer to build than to run.
     flags = ["-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0"] if SANITIZERS or compiler != COMPILERS[0] else []
@@ -148,7 +153,7 @@ def build_example(name, compiler, build):
 def configured(compiler):
     """What CMake is told so that it finds the package, and what a compiler has made before."""
     return [f"-DCMAKE_PREFIX_PATH={prefix()}", f"-DCMAKE_CXX_COMPILER={compiler}",
-            *(f"-DCMAKE_CXX_COMPILER_LAUNCHER={launcher}" for launcher in LAUNCHER)]
+            *([f"-DCMAKE_CXX_COMPILER_LAUNCHER={';'.join(LAUNCHER)}"] if LAUNCHER else [])]
 
 
 class plugin_tests(process_test):
