@@ -247,7 +247,7 @@ TEST(file_read_npy, a_value_that_is_none_ends_the_job_or_leaves_its_row_out) {
   EXPECT_EQ(run_all_ways(nodes(to_port, "rest: {op: test.sink, in: n}\nout: {op: test.sink, in: in.bad}\n"), {}), bad);
   EXPECT_THAT(
       error_of(nodes(", on_error: {to: skip, max_ratio: 0.1}", "out: {op: test.sink, in: n}\n")),
-      HasSubstr("of 2,000 rows were rejected (22 %), more than max_ratio 0.1; the first: " + dir / "in" + ": row 6"));
+      HasSubstr("of 2,000 rows were rejected: 0.22, more than max_ratio 0.1; the first: " + dir / "in" + ": row 6"));
 }
 
 TEST(file_read_npy, other_values_that_are_none) {

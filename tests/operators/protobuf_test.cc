@@ -369,7 +369,7 @@ TEST(file_read_protobuf, what_is_wrong_ends_the_job_or_is_left_out) {
   EXPECT_EQ(run_all_ways(to_port + places + "rest: {op: test.sink, in: places}\n", {}), good);
   EXPECT_EQ(run(to_port + places + "rest: {op: test.sink, in: places}\n", {}).sinks["rest"], bad);
   EXPECT_THAT(error_of(source(dir, type, "", ", on_error: {to: skip, max_ratio: 0.01}")),
-              HasSubstr("300 of 3,000 messages were rejected (10 %), more than max_ratio 0.01"));
+              HasSubstr("300 of 3,000 messages were rejected: 0.1, more than max_ratio 0.01"));
   const std::string cut = file.substr(0, file.size() - 2);
   dir.write("in.pb", cut);
   EXPECT_THAT(error_of(source(dir, type, "", ", on_error: skip")),

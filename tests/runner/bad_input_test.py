@@ -169,10 +169,15 @@ class input_test(process_test):
             ),
         )
         self.write("in.csv", "1,a\nx,b\n")
-        self.fails(65, self.flowrun("job.yaml"), "1 of 2 lines was rejected (50 %)", "in.csv:2:1", "help:")
+        self.fails(65, self.flowrun("job.yaml"), "1 of 2 lines was rejected: 0.5, more than max_ratio 0.1", "in.csv:2:1", "help:")
         # A quote that is never closed takes all lines behind it.
         self.write("in.csv", "".join(f"{i},a\n" for i in range(50)) + '50,"a\n' + "".join(f"{i},a\n" for i in range(51, 100)))
-        self.fails(65, self.flowrun("job.yaml"), "50 of 100 lines were rejected (50 %)", "in.csv:51:4", "help:")
+        self.fails(65, self.flowrun("job.yaml"), "50 of 100 lines were rejected: 0.5, more", "in.csv:51:4", "help:")
+        # As many digits as it takes to see that it is more.
+        job = (self.dir / "job.yaml").read_text()
+        self.write("job.yaml", job.replace("max_ratio: 0.1}", "max_ratio: 0.1437}"))
+        self.write("in.csv", "x,a\n" * 144 + "1,a\n" * 856)
+        self.fails(65, self.flowrun("job.yaml"), "144 of 1,000 lines were rejected: 0.144, more than max_ratio 0.1437;")
         self.assertEqual(self.files("out"), [])
 
     def test_a_failed_check(self):

@@ -69,9 +69,13 @@ std::string way_to_type(const std::string& path, uint64_t line) {
   return fmt::format("; if no line fits, `flowrun infer {}` shows the file's own `type`", path);
 }
 
-std::string percent(double ratio) {
-  if (ratio < 0.001) return "under 0.1 %";
-  return ratio < 0.1 ? fmt::format("{:.1f} %", 100 * ratio) : fmt::format("{:.0f} %", 100 * ratio);
+// Two digits, and as many more as show that it is above `limit`.
+std::string ratio_above(double limit, double ratio) {
+  for (int digits = 2; digits < 17; ++digits) {
+    const double shown = std::stod(fmt::format("{:.{}g}", ratio, digits));
+    if (shown > limit) return fmt::format("{}", shown);
+  }
+  return fmt::format("{}", ratio);
 }
 
 }  // namespace
@@ -103,12 +107,12 @@ outcome rejection_tally::settled(waker& w) {
                     (words_.place == nullptr ? way_to_type(paths_[first_file_], first_line()) : ""));
   const double ratio = static_cast<double>(num_rejected_) / static_cast<double>(num_records_);
   if (ratio > policy_.max_ratio)
-    throw error(
-        error_kind::bad_data,
-        fmt::format("{} of {} {} {} rejected ({}), more than max_ratio {}; the first: {}", format_count(num_rejected_),
-                    format_count(num_records_), num_records_ == 1 ? words_.one : words_.several,
-                    num_rejected_ == 1 ? "was" : "were", percent(ratio), policy_.max_ratio, describe_first()),
-        fmt::format("{}, or raise max_ratio", words_.check));
+    throw error(error_kind::bad_data,
+                fmt::format("{} of {} {} {} rejected: {}, more than max_ratio {}; the first: {}",
+                            format_count(num_rejected_), format_count(num_records_),
+                            num_records_ == 1 ? words_.one : words_.several, num_rejected_ == 1 ? "was" : "were",
+                            ratio_above(policy_.max_ratio, ratio), policy_.max_ratio, describe_first()),
+                fmt::format("{}, or raise max_ratio", words_.check));
   return outcome::done();
 }
 
