@@ -99,9 +99,9 @@ resume::job_identity identity_of(const loaded_job& loaded, const job_arguments& 
                {"the size of blocks",
                 loaded.machine.block_bytes == 0 ? "the planner's choice" : format_bytes(loaded.machine.block_bytes)},
                {"the list of scratch directories", fmt::format("{}", fmt::join(out.scratch, ", "))},
-               {"the choice of --verify", !verify   ? "left out"
-                                          : *verify ? "--verify"
-                                                    : "--no-verify"}};
+               {"the option --verify or --no-verify", !verify   ? "none"
+                                                      : *verify ? "--verify"
+                                                                : "--no-verify"}};
   job_files files = files_of_job(*loaded.graph);
   for (const auto& [who, path] : files.outputs)
     out.facts.push_back({fmt::format("where {} is written", who), described_place(path)});

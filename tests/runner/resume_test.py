@@ -373,7 +373,7 @@ nodes:
 
         self.assertTrue(self.kill_after(3_000))
         self.assertIn("resume: 'sorted' has", planned(*one))
-        self.assertIn("start over: the choice of --verify was left out and is --verify", planned(*one, "--verify"))
+        self.assertIn("start over: the option --verify or --no-verify was none and is --verify", planned(*one, "--verify"))
         other_list = r"the list of scratch directories was \S+/scratch and is \S+/other, \S+/scratch"
         self.assertRegex(planned(*both), "start over: " + other_list)
         job = self.start("job.yaml", *MEMORY, *both, "--resume", "--progress", "none")
