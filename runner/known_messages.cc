@@ -248,8 +248,7 @@ const std::vector<known_message>& known_messages() {
       {"stopped by",
        "A signal has ended the run: Ctrl-C in the terminal, SIGTERM of `kill` or of a scheduler, or a hangup of the "
        "terminal. Before the job had wound down: a second signal came, or some work took longer than a second to end, "
-       "as "
-       "a sort of much memory, or scratch of many gigabytes that is freed.",
+       "as a sort of much memory, or scratch of many gigabytes that is freed.",
        "Start it again. No output was written; what a run with `--resume` has finished is kept, and the same command "
        "goes on from there."},
       {"unknown option", "The command has no such option.",
