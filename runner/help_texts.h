@@ -223,10 +223,10 @@ or, instead of expect, fails: "part of the message". Each test runs as it is, an
 forced spilling unless it says once: true. Files are made and written in a temporary directory.
 
 With --update a test that gives other rows or values than it expects gets these as its expected ones. Write expect:
-{write: []} first ({write: {}} where it writes several files), let --update fill it in, and read what it shows (- before,
-+ now), and new files in the job, as you would read a change of the job itself. All else in the file stays as it is,
-comments and line ends included. A test that fails for another reason stays, and so does one whose expected rows come
-from a parameter, an anchor or an alias; that is said, with the place.
+{write: []} first, or {write: {}} where it writes several files, let --update fill it in, and read what it shows
+(- before, + now; the rows of new files stand in the job only) as you would read a change of the job itself. All else
+in the file stays as it is, comments and line ends included. A test that fails for another reason stays, and so does
+one whose expected rows come from a parameter, an anchor or an alias; that is said, with the place.
 
 Examples:
   flowrun test specs/
